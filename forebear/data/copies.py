@@ -1,0 +1,80 @@
+"""Columns that carry the same information row by row, found without comparing every pair."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+
+import numpy as np
+
+from forebear.data.column import Column
+
+# Correlation this close to one: the kernel and the network see one column.
+ALIKE = 1e-12
+
+
+def find_copies(columns: Sequence[Column]) -> list[tuple[str, str]]:
+    """Pairs of columns of which one is the other, shifted, rescaled or (a category) relabelled.
+
+    >>> x = np.arange(40.0) ** 2
+    >>> find_copies([Column("a", "real", x), Column("b", "real", 3 - 2 * x), Column("c", "real", x**2)])
+    [('a', 'b')]
+    """
+    # Two labels are a number in disguise: as 0 and 1 they can equal a column of numbers.
+    labels = [column for column in columns if column.kind == "category" and len(column.levels) > 2]
+    numbers = [column for column in columns if not (column.kind == "category" and len(column.levels) > 2)]
+    pairs = _number_copies(numbers) + _label_copies(labels)
+    place = {column.name: i for i, column in enumerate(columns)}
+    ordered = [tuple(sorted(pair, key=place.__getitem__)) for pair in pairs]
+    return sorted(((a, b) for a, b in ordered), key=lambda pair: (place[pair[0]], place[pair[1]]))
+
+
+def _number_copies(columns: Sequence[Column]) -> list[tuple[str, str]]:
+    """Columns are sorted by one random projection, on which copies coincide; neighbours are verified."""
+    if len(columns) < 2:
+        return []
+    rows = len(columns[0].values)
+    direction = np.random.default_rng(0).standard_normal(rows) / np.sqrt(rows)
+    marks = np.array([abs(_standard(column.values) @ direction) for column in columns])
+    order = np.argsort(marks)
+    marks = marks[order]
+    # A correlation of 1 - ALIKE moves the projection by about sqrt(2 ALIKE); seven times that is allowed.
+    reach = np.searchsorted(marks, marks + 7 * np.sqrt(2 * ALIKE), side="right")
+    found = []
+    for i, end in enumerate(reach):
+        for j in range(i + 1, int(end)):
+            first, second = columns[order[i]], columns[order[j]]
+            if _affine(first.values, second.values):
+                found.append((first.name, second.name))
+    return found
+
+
+def _affine(first: np.ndarray, second: np.ndarray) -> bool:
+    a, b = _standard(first), _standard(second)
+    apart = a - np.sign(a @ b) * b
+    if float(np.mean(apart**2)) / 2 > ALIKE:
+        return False
+    # One outlier that two columns share can alone make the correlation 1, so the bulk must agree as well.
+    bulk = float(np.median(np.abs(a - np.median(a))))
+    return bulk == 0 or float(np.median(np.abs(apart))) <= 1e-5 * bulk
+
+
+def _standard(values: np.ndarray) -> np.ndarray:
+    centred = values / np.abs(values).max()
+    centred -= centred.mean()
+    # A column too close to constant has been refused before; this only keeps the division quiet.
+    return centred / (centred.std() or 1.0)
+
+
+def _label_copies(columns: Sequence[Column]) -> list[tuple[str, str]]:
+    """Categories with the same partition of the rows have the same codes by order of first appearance."""
+    seen: dict[bytes, str] = {}
+    found = []
+    for column in columns:
+        _, first, codes = np.unique(column.values, return_index=True, return_inverse=True)
+        ranks = np.argsort(np.argsort(first))
+        mark = hashlib.blake2b(ranks[codes].astype(np.int64).tobytes()).digest()
+        if mark in seen:
+            found.append((seen[mark], column.name))
+        seen.setdefault(mark, column.name)
+    return found

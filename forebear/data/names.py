@@ -1,0 +1,60 @@
+"""Names of columns as users write them: one, or several."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from forebear._checks import InputError, listed, near_miss
+
+
+def pick_names(value: Any, columns: Sequence[str], source: str, option: str) -> tuple[str, ...]:
+    """The columns that an option names, in the order given; a single name counts as a list of one.
+
+    Labels that are not strings are compared as strings, as the table's own labels are.
+
+    >>> pick_names("x", ["x", "y"], "the table", "targets")
+    ('x',)
+    >>> pick_names(["y", "z"], ["x", "y"], "the table", "targets")
+    Traceback (most recent call last):
+    forebear._checks.InputError: the table: no column 'z' (named in targets). Known: 'x', 'y'.
+    """
+    single = isinstance(value, str) or not isinstance(value, Iterable)
+    names = (str(value),) if single else tuple(map(str, value))
+    known = set(columns)
+    for name in names:
+        if name not in known:
+            raise InputError(f"{source}: no column '{name}' (named in {option}). {near_miss(name, columns)}")
+    twice = [name for name, times in Counter(names).items() if times > 1]
+    if twice:
+        raise InputError(f"{source}: {option} names {listed(twice)} more than once: name each column once")
+    return names
+
+
+def pick_periods(
+    periodic: Mapping[str, float] | None, columns: Sequence[str], source: str
+) -> dict[str, float]:
+    """Column -> period, each column known and each period finite and above zero.
+
+    >>> pick_periods({"angle": 360}, ["angle", "y"], "the table")
+    {'angle': 360.0}
+    """
+    if periodic is None:
+        return {}
+    if not isinstance(periodic, Mapping):
+        raise InputError(f"periodic must map columns to periods, like {{'angle': 6.2832}}; got {periodic!r}")
+    names = pick_names(list(periodic), columns, source, "periodic")
+    return {name: _period(period, name) for name, period in zip(names, periodic.values(), strict=True)}
+
+
+def _period(period: Any, name: str) -> float:
+    number = isinstance(period, (int, float, np.integer, np.floating)) and not isinstance(period, bool)
+    if not number or not np.isfinite(period) or period <= 0:
+        raise InputError(
+            f"periodic: the period of column '{name}' must be a finite number above 0; got {period!r}: "
+            "give the length of one full turn, 6.2832 for radians"
+        )
+    return float(period)

@@ -1,0 +1,206 @@
+"""Where a table comes from: a file, a data frame, a dict of arrays, a matrix."""
+
+from __future__ import annotations
+
+import csv
+import warnings
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from forebear._checks import InputError, listed
+
+IN_MEMORY = "the table"
+
+# Before 3.1 the default parser of pandas may be off in the last bit; since then it is exact, and the option
+# that asks for it is deprecated.
+_OLD_PANDAS = tuple(int(part) for part in pd.__version__.split(".")[:2]) < (3, 1)
+_READ_CSV: dict[str, Any] = {"float_precision": "round_trip"} if _OLD_PANDAS else {}
+# index_col=False: otherwise, when rows have more cells than names, pandas takes the first column as an index
+# and shifts every name by one; with it, pandas warns.
+_READ_CSV |= {"encoding": "utf-8-sig", "skipinitialspace": True, "low_memory": False, "index_col": False}
+
+
+def open_frame(data: Any) -> tuple[pd.DataFrame, str]:
+    """The table as a pandas frame with checked names, and what to call it in messages.
+
+    `data` is a path to a .csv or .parquet file, a pandas or polars frame, a dict of arrays, or a matrix with
+    one row per observation (its columns become x0, x1, ...). Cells are checked later, for the columns that
+    are used. The index of a pandas frame is dropped.
+
+    >>> frame, source = open_frame({"x": [1, 2], "y": [0.5, 0.25]})
+    >>> list(frame), len(frame), source
+    (['x', 'y'], 2, 'the table')
+    """
+    if isinstance(data, (str, Path)):
+        frame, source = _read_file(Path(data)), str(data)
+    else:
+        frame, source = _from_memory(data), IN_MEMORY
+    names = _checked_names(frame.columns, source)
+    if not names:
+        raise InputError(f"{source} has no columns: give a table with a target and its candidates")
+    if not len(frame):
+        raise InputError(f"{source} has no rows: give at least one row of values below the names")
+    frame = frame.reset_index(drop=True)
+    frame.columns = pd.Index(names, dtype=object)
+    return frame, source
+
+
+def _read_file(path: Path) -> pd.DataFrame:
+    try:
+        if path.is_dir():
+            raise InputError(f"{path} is a folder: give the path of a .csv or .parquet file in it")
+        if not path.exists():
+            raise InputError(f"{path}: no such file. Check the spelling and the folder you are in")
+        suffix = path.suffix.lower()
+        if suffix == ".csv":
+            return _read_csv(path)
+        if suffix in (".parquet", ".pq"):
+            return _read_parquet(path)
+    except OSError as error:
+        reason = error.strerror or str(error).partition("\n")[0]
+        raise InputError(f"{path} cannot be read ({reason}): check the file and its permissions") from error
+    ending = f"ends in '{path.suffix}'" if path.suffix else "has no ending"
+    raise InputError(f"{path} {ending}: save the table as .csv or .parquet")
+
+
+def _read_csv(path: Path) -> pd.DataFrame:
+    try:
+        header = _read_header(path)
+        names = _checked_names(header, str(path))
+        _check_header(names, path)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", pd.errors.ParserWarning)
+            return pd.read_csv(path, header=0, names=names, **_READ_CSV)
+    except UnicodeError as error:
+        raise InputError(f"{path} is not text in UTF-8: save it as a CSV in UTF-8") from error
+    except pd.errors.ParserWarning as error:
+        raise InputError(
+            f"{path} has more cells in a row than names in its header: give every column a name"
+        ) from error
+    except (pd.errors.ParserError, csv.Error) as error:
+        reason = " ".join(str(error).split()).removeprefix("Error tokenizing data. C error: ")
+        raise InputError(f"{path} is not a well-formed CSV ({reason}): mend or drop that line") from error
+
+
+def _read_header(path: Path) -> list[str]:
+    with path.open("rb") as file:
+        if b"\0" in file.read(1 << 16):
+            raise InputError(f"{path} holds binary data, not text: save it as a CSV in UTF-8")
+    with path.open(encoding="utf-8-sig", newline="") as file:
+        lines = csv.reader(file, skipinitialspace=True)
+        header = next((line for line in lines if line), None)
+    if header is None:
+        raise InputError(f"{path} is empty: it needs a line of column names and rows of values")
+    return header
+
+
+def _check_header(names: list[str], path: Path) -> None:
+    if len(names) == 1:
+        for mark, called in ((";", "semicolons"), ("\t", "tabs")):
+            if mark in names[0]:
+                raise InputError(f"{path} looks separated by {called}: save it with commas between the cells")
+    # Whole numbers may be the default names of a data frame; fractions are a row of data.
+    if all(map(_is_number, names)) and not all(name.isdigit() for name in names):
+        raise InputError(f"{path} starts with a line of numbers ({listed(names, 3)}): put column names there")
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _read_parquet(path: Path) -> pd.DataFrame:
+    try:
+        return pd.read_parquet(path)
+    except ImportError as error:
+        raise InputError(
+            f"{path} needs pyarrow to be read: run `pip install forebear[parquet]`, or save it as .csv"
+        ) from error
+    except Exception as error:  # whatever the reader trips over, the file is not a table it can read
+        reason = str(error).strip().partition("\n")[0]
+        raise InputError(f"{path} is not a readable parquet file ({reason}): write it again") from error
+
+
+def _from_memory(data: Any) -> pd.DataFrame:
+    if isinstance(data, pd.DataFrame):
+        return data
+    if isinstance(data, Mapping):
+        return _from_arrays(data)
+    if isinstance(data, np.ndarray):
+        return _from_matrix(data)
+    if hasattr(data, "collect") and not hasattr(data, "get_columns"):
+        data = data.collect()  # a lazy polars frame
+    if hasattr(data, "get_columns"):
+        # Column by column, since polars' own conversion of a whole frame needs pyarrow.
+        return _from_arrays({column.name: column for column in data.get_columns()})
+    if hasattr(data, "to_pandas"):
+        converted = data.to_pandas()
+        if isinstance(converted, pd.DataFrame):
+            return converted
+    raise InputError(
+        f"a table cannot be made from {type(data).__name__}: give a pandas or polars frame, a dict of "
+        "arrays, a matrix, or a path to a .csv or .parquet file"
+    )
+
+
+def _from_matrix(data: np.ndarray) -> pd.DataFrame:
+    if data.dtype.names:
+        return _from_arrays({name: data[name] for name in data.dtype.names})
+    if data.ndim != 2:
+        raise InputError(
+            f"{IN_MEMORY}: an array must have two axes, rows and columns; got shape {data.shape}"
+        )
+    return pd.DataFrame(data, columns=pd.Index([f"x{i}" for i in range(data.shape[1])]))
+
+
+def _from_arrays(data: Mapping[Any, Any]) -> pd.DataFrame:
+    names = _checked_names(data, IN_MEMORY)
+    columns = {name: _one_axis(name, cells) for name, cells in zip(names, data.values(), strict=True)}
+    lengths = {name: len(cells) for name, cells in columns.items()}
+    if len(set(lengths.values())) > 1:
+        short, long = min(lengths, key=lengths.__getitem__), max(lengths, key=lengths.__getitem__)
+        raise InputError(
+            f"{IN_MEMORY}: column '{short}' has {lengths[short]} rows and column '{long}' has {lengths[long]}"
+            ": give every column the same number of rows"
+        )
+    return pd.DataFrame(columns)
+
+
+def _one_axis(name: str, cells: Any) -> pd.Series:
+    if isinstance(cells, (pd.Series, pd.Index)):
+        return pd.Series(cells).reset_index(drop=True)  # an index would align rows by label, not by place
+    if isinstance(cells, (list, tuple, pd.api.extensions.ExtensionArray)):
+        return pd.Series(cells)
+    array = cells.to_numpy() if hasattr(cells, "to_numpy") else np.asarray(cells)
+    if array.ndim != 1:
+        raise InputError(
+            f"{IN_MEMORY}: column '{name}' must be one value a row; got an array of shape {array.shape}: "
+            "give each of its columns a name of its own"
+        )
+    return pd.Series(array)
+
+
+def _checked_names(labels: Iterable[Any], source: str) -> list[str]:
+    names = ["" if _is_blank(label) else str(label) for label in labels]
+    for place, name in enumerate(names, start=1):
+        if not name:
+            raise InputError(
+                f"{source}: column {place} has no name: name it (an index saved by pandas has none; "
+                "save with index=False)"
+            )
+    twice = [name for name, times in Counter(names).items() if times > 1]
+    if twice:
+        raise InputError(f"{source}: more than one column is named {listed(twice)}: give each its own name")
+    return names
+
+
+def _is_blank(label: object) -> bool:
+    return label is None or label != label or not str(label).strip()

@@ -1,0 +1,68 @@
+"""The table as the pipeline sees it: checked columns of known kinds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+import pandas as pd
+
+from forebear.data.column import Column as Column
+from forebear.data.column import Kind as Kind
+from forebear.data.column import cells_of, read_column
+from forebear.data.names import pick_names, pick_periods
+from forebear.data.source import open_frame as open_frame
+
+
+@dataclass(frozen=True)
+class Table:
+    """Checked columns in table order, only those that were asked for.
+
+    `source` is the file's name, or "the table"; messages start with it.
+
+    >>> table = read_columns(pd.DataFrame({"x": [1, 2], "on": [True, False]}), "the table", ["on", "x"])
+    >>> list(table.columns), table.rows, table.columns["on"].levels
+    (['x', 'on'], 2, (False, True))
+    """
+
+    columns: Mapping[str, Column]
+    rows: int
+    source: str
+
+    def frame(self, names: Iterable[str] | None = None) -> pd.DataFrame:
+        """The raw columns for samplers that users write: numbers as float64, categories with their labels.
+
+        >>> read_columns(pd.DataFrame({"x": ["b", "a"]}), "the table", ["x"]).frame()["x"].tolist()
+        ['b', 'a']
+        """
+        chosen = list(self.columns) if names is None else list(names)
+        return pd.DataFrame({name: _raw(self.columns[name]) for name in chosen})
+
+
+def read_columns(
+    frame: pd.DataFrame, source: str, names: Iterable[str], periodic: Mapping[str, float] | None = None
+) -> Table:
+    """Check the cells of these columns and decide their kinds; other columns are not looked at.
+
+    Floats and integers are real; booleans, text and pandas categories are categories; the columns in
+    `periodic` are angles. Raises `InputError` on the first cell that cannot be used.
+
+    >>> read_columns(pd.DataFrame({"x": [1.0, 1.0]}), "data.csv", ["x"])
+    Traceback (most recent call last):
+    forebear._checks.InputError: data.csv: column 'x' is constant (every value is 1.0): leave it out
+    """
+    columns = list(frame.columns)
+    periods = pick_periods(periodic, columns, source)
+    wanted = set(pick_names(names, columns, source, "the columns to read"))
+    read = {
+        name: read_column(cells_of(frame, name), source, name, periods.get(name))
+        for name in columns
+        if name in wanted
+    }
+    return Table(read, len(frame), source)
+
+
+def _raw(column: Column) -> pd.Series:
+    if column.kind != "category":
+        return pd.Series(column.values)
+    return pd.Series(pd.Categorical.from_codes(column.values.astype(int).tolist(), list(column.levels)))

@@ -1,0 +1,82 @@
+"""Draws from a fitted sampler become the regression problem of the kernel stage."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from forebear.data.table import Column, Table
+from forebear.flow.sampler import Law
+from forebear.kernel import factors
+
+
+class Draws(NamedTuple):
+    """Rows of the table, with one draw of the law at each."""
+
+    rows: np.ndarray
+    """(M,) row numbers"""
+    z: np.ndarray
+    """(M, latents)"""
+    y: np.ndarray
+    """(M, outputs)"""
+
+
+def distil(law: Law, table: Table, inputs: Sequence[str], count: int, *, rng: np.random.Generator) -> Draws:
+    """Draw `count` rows, a latent for each, and the law's answer.
+
+    No row comes twice before every row has come once; beyond that rows are reused with fresh latents.
+    """
+    rounds = -(-count // table.rows)
+    rows = np.concatenate([rng.permutation(table.rows) for _ in range(rounds)])[:count]
+    z = rng.normal(size=(count, law.latents))
+    y = np.asarray(law.push(table.frame(inputs).iloc[rows].reset_index(drop=True), z), float)
+    y = y.reshape(count, -1)
+    if not np.isfinite(y).all():
+        raise FloatingPointError("the sampler returned values that are not finite")
+    return Draws(rows, z, y)
+
+
+class Lengthscales(NamedTuple):
+    """Of the kernel's inputs and latents."""
+
+    inputs: float | Mapping[str, float]
+    latents: float
+
+    def of(self, name: str) -> float:
+        """The lengthscale of one input."""
+        return self.inputs if isinstance(self.inputs, float | int) else self.inputs[name]
+
+
+def embed(
+    columns: Sequence[Column], rows: np.ndarray, z: np.ndarray, lengthscales: Lengthscales
+) -> np.ndarray:
+    """Points (inputs + latents, width, M) of the product kernel, inputs first.
+
+    Real inputs and latents are standardised on the distilled rows, angles are left raw, categories are equal
+    or not.
+    """
+    parts = [_embed_column(c, c.values[rows], lengthscales.of(c.name)) for c in columns]
+    parts += [factors.real(_standard(z[:, d]), lengthscales.latents) for d in range(z.shape[1])]
+    return factors.stack(parts, len(rows))
+
+
+def _embed_column(column: Column, values: np.ndarray, lengthscale: float) -> np.ndarray:
+    if column.kind == "category":
+        return factors.category(values)
+    if column.kind == "periodic":
+        assert column.period is not None
+        return factors.periodic(values, column.period, lengthscale)
+    return factors.real(_standard(values), lengthscale)
+
+
+def _standard(values: np.ndarray) -> np.ndarray:
+    spread = values.std()
+    # A column can be constant on the distilled rows although it is not in the table (a rare flag).
+    return (values - values.mean()) / (spread if spread > 0 else 1.0)
+
+
+def standardise_output(y: np.ndarray) -> np.ndarray:
+    """One output (M,), mean 0 and standard deviation 1; zeros when the law never varies."""
+    return _standard(y)

@@ -1,0 +1,174 @@
+"""What a sampler is: something that can be fitted, and then turns inputs and latents into draws.
+
+A user's own sampler needs just the two methods below; `forebear.systems.System.oracle` is an example that knows
+the exact law. The built-in ones (`FlowSampler`, `GaussianSampler`, `MeanSampler`) train all their models at once.
+"""
+
+from __future__ import annotations
+
+import abc
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import NamedTuple, Protocol, runtime_checkable
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import jax.random as jr
+import numpy as np
+import pandas as pd
+from jax import Array
+
+from forebear.data.scaling import Encoder
+from forebear.data.table import Table, read_columns
+from forebear.flow.network import Network
+from forebear.flow.settings import FlowSettings
+from forebear.flow.train import Diverged, train
+
+
+@runtime_checkable
+class Law(Protocol):
+    """The conditional law of some outputs given inputs, as a map from latents to draws."""
+
+    latents: int
+    """standard normal latents of a draw; 0 for a deterministic law"""
+
+    def push(self, given: pd.DataFrame, z: np.ndarray) -> np.ndarray:
+        """Draws (rows, outputs) at the rows of `given`, one for each row of latents z (rows, latents)."""
+        ...
+
+
+@runtime_checkable
+class Sampler(Protocol):
+    """Learns a law from data."""
+
+    def fit(self, given: pd.DataFrame, y: pd.DataFrame, *, seed: int) -> Law:
+        """The law of the columns of `y` given those of `given`."""
+        ...
+
+
+class Task(NamedTuple):
+    """One law to be learned."""
+
+    inputs: tuple[str, ...]
+    targets: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class NetworkSampler(abc.ABC):
+    """A sampler made of one network per task; the concrete classes say what the network means."""
+
+    settings: FlowSettings = FlowSettings()
+
+    @abc.abstractmethod
+    def make(self, features: int, outputs: int, *, key: Array) -> Network:
+        """A fresh network."""
+
+    @abc.abstractmethod
+    def latents(self, outputs: int) -> int:
+        """Latents of a draw."""
+
+    @staticmethod
+    @abc.abstractmethod
+    def loss(model: Network, x: Array, y: Array, key: Array) -> Array:
+        """The mean loss of a batch: x (batch, features), standardised y (batch, outputs)."""
+
+    @abc.abstractmethod
+    def push(self, model: Network, x: Array, z: Array) -> Array:
+        """Latents (rows, latents) to standardised outputs (rows, outputs) at features x (rows, features)."""
+
+    @abc.abstractmethod
+    def pull(self, model: Network, x: Array, y: Array) -> Array:
+        """Standardised outputs to latents: the inverse of `push`."""
+
+    def fit(self, given: pd.DataFrame, y: pd.DataFrame, *, seed: int) -> NetworkLaw:
+        """The law of the columns of `y` given those of `given`, from two data frames."""
+        table = read_columns(given, "the table", list(given.columns), {})
+        task = Task(tuple(given.columns), tuple(y.columns))
+        return self.fit_many(table, [task], [y.to_numpy(float)], seed=seed)[0]
+
+    def fit_many(
+        self,
+        table: Table,
+        tasks: Sequence[Task],
+        y: Sequence[np.ndarray],
+        *,
+        seed: int,
+        tick: Callable[[float], None] = lambda share: None,
+    ) -> list[NetworkLaw]:
+        """One law a task, trained together; y[i] has shape (rows, outputs), the same for every task."""
+        names = [name for name in table.columns if any(name in task.inputs for task in tasks)]
+        encoder = Encoder.of(table, names)
+        x = encoder.encode(table.frame(names))
+        masks = np.stack([encoder.mask(task.inputs) for task in tasks])
+        values = np.stack(y)
+        centre, scale = values.mean(axis=1), values.std(axis=1)
+        scaled = ((values - centre[:, None]) / scale[:, None]).astype(np.float32)
+        models = self._train(x, scaled, masks, seed, tick)
+        arrays, static = eqx.partition(models, eqx.is_array)
+        each = [eqx.combine(jax.tree.map(lambda a, i=i: a[i], arrays), static) for i in range(len(tasks))]
+        return [
+            NetworkLaw(self, each[i], encoder, task.inputs, centre[i], scale[i])
+            for i, task in enumerate(tasks)
+        ]
+
+    def _train(
+        self, x: np.ndarray, y: np.ndarray, masks: np.ndarray, seed: int, tick: Callable[[float], None]
+    ) -> Network:
+        make_key, train_key = jr.split(jr.key(seed))
+        make = eqx.filter_vmap(lambda key: self.make(x.shape[1], y.shape[2], key=key))
+        models = make(jr.split(make_key, len(y)))
+        settings = self.settings
+        for _ in range(_SLOWER_TRIES):
+            try:
+                return train(models, self.loss, x, y, masks, settings, key=train_key, tick=tick)
+            except Diverged as trouble:
+                settings = replace(settings, rate=settings.rate / 10)
+                warnings.warn(f"{trouble}; training again at {settings.rate:g}", RuntimeWarning, stacklevel=2)
+        return train(models, self.loss, x, y, masks, settings, key=train_key, tick=tick)
+
+
+_SLOWER_TRIES = 2
+
+
+@dataclass(frozen=True, eq=False)
+class NetworkLaw:
+    """A trained network with the scaling of its inputs and outputs: raw numbers in, raw numbers out."""
+
+    sampler: NetworkSampler
+    model: Network
+    encoder: Encoder
+    inputs: tuple[str, ...]
+    centre: np.ndarray
+    scale: np.ndarray
+
+    @property
+    def latents(self) -> int:
+        """Latents of a draw."""
+        return self.sampler.latents(len(self.centre))
+
+    def push(self, given: pd.DataFrame, z: np.ndarray) -> np.ndarray:
+        """Draws (rows, outputs) at the rows of `given`, one for each row of latents z (rows, latents)."""
+        y = _push(self.model, self._features(given), jnp.asarray(z, jnp.float32), self.sampler)
+        return np.asarray(y, float) * self.scale + self.centre
+
+    def pull(self, given: pd.DataFrame, y: np.ndarray) -> np.ndarray:
+        """Latents (rows, latents) of observed outputs y (rows, outputs)."""
+        scaled = (np.asarray(y, float) - self.centre) / self.scale
+        scaled = jnp.asarray(scaled, jnp.float32)
+        return np.asarray(_pull(self.model, self._features(given), scaled, self.sampler), float)
+
+    def _features(self, given: pd.DataFrame) -> Array:
+        return jnp.asarray(self.encoder.encode(given[list(self.inputs)]))
+
+
+@partial(jax.jit, static_argnames="sampler")
+def _push(model: Network, x: Array, z: Array, sampler: NetworkSampler) -> Array:
+    return sampler.push(model, x, z)
+
+
+@partial(jax.jit, static_argnames="sampler")
+def _pull(model: Network, x: Array, y: Array, sampler: NetworkSampler) -> Array:
+    return sampler.pull(model, x, y)

@@ -1,0 +1,49 @@
+"""How the conditional samplers are built, trained and integrated."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+
+@dataclass(frozen=True)
+class FlowSettings:
+    """Network, optimiser and solver. The defaults are the preset "fast"."""
+
+    width: int = 64
+    """units in a hidden layer"""
+    depth: int = 4
+    """hidden layers"""
+    activation: Literal["silu", "relu", "tanh"] = "silu"
+    steps: int | None = 1_500
+    """optimiser steps; None: as many as `epochs` passes over the data take"""
+    epochs: int = 1_000
+    """passes over the data when `steps` is None"""
+    batch: int = 1_000
+    """rows in a step, or every row when there are fewer"""
+    rate: float = 5e-3
+    """peak learning rate of Adam"""
+    schedule: Literal["cosine", "constant"] = "cosine"
+    """cosine: linear warm-up over the first twentieth, then cosine decay to zero"""
+    averaging: float = 0.99
+    """decay of the running average of the weights that is kept in the end; 0 keeps the last weights"""
+    solver: Literal["rk4", "tsit5"] = "rk4"
+    """rk4: `ode_steps` equal steps; tsit5: adaptive, with `tolerance`"""
+    ode_steps: int = 16
+    """steps of rk4"""
+    tolerance: float = 1e-5
+    """relative and absolute tolerance of tsit5"""
+
+    def total_steps(self, rows: int) -> int:
+        """Optimiser steps for a table of so many rows; an epoch drops its last, incomplete batch.
+
+        >>> FlowSettings(steps=None, epochs=10, batch=100).total_steps(rows=250)
+        20
+        """
+        if self.steps is not None:
+            return self.steps
+        return self.epochs * max(1, rows // self.batch)
+
+
+PUBLISHED = FlowSettings(steps=None, rate=1e-4, schedule="constant", averaging=0.0, solver="tsit5")
+"""Adam at a constant rate of 1e-4, a thousand epochs, an adaptive solver: the preset "paper"."""

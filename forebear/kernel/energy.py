@@ -1,0 +1,52 @@
+"""How much of the fitted signal runs through each removable unit (an input or a group of inputs)."""
+
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+from jax import Array
+
+from forebear.kernel.gram import factor, row_block
+from forebear.kernel.precision import double
+
+
+@double
+def energies(kernel: Array, points: Array, alpha: Array, units: Array, active: Array) -> Array:
+    """alpha' K_u alpha for the units listed in `active`, where K_u holds all terms of K that involve unit u.
+
+    K_u = K o (1 - prod over members of 1 / (1 + k)). `units` has shape (units, most members): input numbers
+    padded with -1. `active` lists unit numbers and is padded with -1 at the end; the energies come in its
+    order, 0 where it is padded. Divide by the signal for scores. The score of a useless input is not near 0,
+    because k is not centred: rank by it, never threshold it.
+
+    >>> import numpy as np
+    >>> from forebear.kernel.gram import gram
+    >>> points = np.random.default_rng(0).normal(size=(2, 1, 3))
+    >>> kernel = gram(points, np.array([True, True]))
+    >>> energies(kernel, points, np.ones(3), np.array([[0], [1]]), np.array([1, -1])).shape
+    (2,)
+    """
+    arrays = (kernel, points, alpha, units, active)
+    return _energies(*(jnp.asarray(a) for a in arrays), row_block())
+
+
+@jax.jit(static_argnums=5)
+def _energies(kernel: Array, points: Array, alpha: Array, units: Array, active: Array, block: int) -> Array:
+    rows = points.shape[2]
+    count = jnp.sum(active >= 0)
+
+    def row(i: Array) -> Array:
+        weights = kernel[i] * alpha * alpha[i]
+
+        def score(slot: Array, out: Array) -> Array:
+            members = units[active[slot]]
+            rest = jnp.ones(rows, points.dtype)
+            # Unrolled, so that the compiler makes one pass of it; groups are small.
+            for member in range(units.shape[1]):
+                j = members[member]
+                rest = rest / jnp.where(j >= 0, 1.0 + factor(points, j, i), 1.0)
+            return out.at[slot].set(jnp.sum(weights * (1.0 - rest)))
+
+        return jax.lax.fori_loop(0, count, score, jnp.zeros(active.shape[0], points.dtype))
+
+    return jnp.sum(jax.lax.map(row, jnp.arange(rows), batch_size=block), axis=0)

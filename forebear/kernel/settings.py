@@ -1,0 +1,25 @@
+"""The ridge regression on distilled rows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class KernelSettings:
+    """Size of the regression and its kernel. The defaults are the preset "fast"."""
+
+    distilled: int = 5_000
+    """rows drawn from the sampler; may exceed the rows of the table, which are then reused with fresh latents"""
+    lengthscale: float | Mapping[str, float] | None = None
+    """of the inputs, in units of a column's standard deviation (of the circle's radius for a periodic one);
+    a mapping gives it by column; None: chosen from the distilled rows"""
+    latent_lengthscale: float | None = None
+    """of the latents; None: chosen from the distilled rows"""
+    nugget: float | None = None
+    """ridge penalty against a kernel whose factors are 1 + k; None: chosen from the distilled rows"""
+
+
+PUBLISHED = KernelSettings(lengthscale=1.0, latent_lengthscale=1.0, nugget=1.0)
+"""the values most published experiments share: the preset "paper\""""
