@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+import numpy as np
 import pandas as pd
 
 from forebear.data.column import Column as Column
@@ -28,6 +29,11 @@ class Table:
     columns: Mapping[str, Column]
     rows: int
     source: str
+
+    def take(self, rows: np.ndarray) -> Table:
+        """The table of some of the rows."""
+        columns = {name: replace(c, values=c.values[rows]) for name, c in self.columns.items()}
+        return Table(columns, len(rows), self.source)
 
     def frame(self, names: Iterable[str] | None = None) -> pd.DataFrame:
         """The raw columns for samplers that users write: numbers as float64, categories with their labels.

@@ -12,30 +12,46 @@ from forebear.flow.sampler import Law
 from forebear.kernel import factors
 
 
+# Hyper-parameters are chosen on this many distilled rows: the choice costs their cube at every grid point.
+ROWS_TO_TUNE = 1_200
+
+
 class Draws(NamedTuple):
-    """Rows of the table, with one draw of the law at each."""
+    """Rows of the table with a draw of the law at each."""
 
     rows: np.ndarray
     """(M,) row numbers"""
     z: np.ndarray
     """(M, latents)"""
     y: np.ndarray
-    """(M, outputs)"""
+    """(M, outputs); each row's draw comes from the law that was not trained on that row"""
+    rivals: np.ndarray
+    """(laws, few, outputs): what every law draws at the first few of the rows, from the same latents"""
 
 
-def distil(law: Law, table: Table, inputs: Sequence[str], count: int, *, rng: np.random.Generator) -> Draws:
-    """Draw `count` rows, a latent for each, and the law's answer.
+def distil(
+    laws: Sequence[Law],
+    fold: np.ndarray,
+    table: Table,
+    inputs: Sequence[str],
+    count: int,
+    *,
+    rng: np.random.Generator,
+) -> Draws:
+    """Draw `count` rows, a latent for each, and the answer of the law of the row's fold.
 
-    No row comes twice before every row has come once; beyond that rows are reused with fresh latents.
+    `fold` (rows,) says which of the laws to ask at a row. No row comes twice before every row has come once;
+    beyond that rows are reused with fresh latents.
     """
     rounds = -(-count // table.rows)
     rows = np.concatenate([rng.permutation(table.rows) for _ in range(rounds)])[:count]
-    z = rng.normal(size=(count, law.latents))
-    y = np.asarray(law.push(table.frame(inputs).iloc[rows].reset_index(drop=True), z), float)
-    y = y.reshape(count, -1)
-    if not np.isfinite(y).all():
+    z = rng.normal(size=(count, laws[0].latents))
+    given = table.frame(inputs).iloc[rows].reset_index(drop=True)
+    # Every law draws at every row: its compiled sampler then always sees the same shape.
+    drawn = np.stack([np.asarray(law.push(given, z), float).reshape(count, -1) for law in laws])
+    if not np.isfinite(drawn).all():
         raise FloatingPointError("the sampler returned values that are not finite")
-    return Draws(rows, z, y)
+    return Draws(rows, z, drawn[fold[rows], np.arange(count)], drawn[:, :ROWS_TO_TUNE])
 
 
 class Lengthscales(NamedTuple):
@@ -58,7 +74,7 @@ def embed(
     or not.
     """
     parts = [_embed_column(c, c.values[rows], lengthscales.of(c.name)) for c in columns]
-    parts += [factors.real(_standard(z[:, d]), lengthscales.latents) for d in range(z.shape[1])]
+    parts += [factors.real(standard(z[:, d]), lengthscales.latents) for d in range(z.shape[1])]
     return factors.stack(parts, len(rows))
 
 
@@ -68,15 +84,11 @@ def _embed_column(column: Column, values: np.ndarray, lengthscale: float) -> np.
     if column.kind == "periodic":
         assert column.period is not None
         return factors.periodic(values, column.period, lengthscale)
-    return factors.real(_standard(values), lengthscale)
+    return factors.real(standard(values), lengthscale)
 
 
-def _standard(values: np.ndarray) -> np.ndarray:
+def standard(values: np.ndarray) -> np.ndarray:
+    """Mean 0 and standard deviation 1; zeros when the values never vary."""
     spread = values.std()
     # A column can be constant on the distilled rows although it is not in the table (a rare flag).
     return (values - values.mean()) / (spread if spread > 0 else 1.0)
-
-
-def standardise_output(y: np.ndarray) -> np.ndarray:
-    """One output (M,), mean 0 and standard deviation 1; zeros when the law never varies."""
-    return _standard(y)

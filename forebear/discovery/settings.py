@@ -17,6 +17,9 @@ class Settings:
 
     flow: flow.FlowSettings = field(default_factory=flow.FlowSettings)
     kernel: kernel.KernelSettings = field(default_factory=kernel.KernelSettings)
+    folds: int = 2
+    """samplers trained for a target, each without one of so many parts of the rows; every draw comes from one
+    that has not seen the row. 1: a single sampler, trained on all rows"""
     subset: float = 0.8
     """share of the rows that each of several runs sees; one run sees them all"""
 
@@ -25,12 +28,12 @@ class Settings:
         lengthscale = self.kernel.lengthscale
         plain = dict(lengthscale) if isinstance(lengthscale, Mapping) else lengthscale
         kernel_settings = replace(self.kernel, lengthscale=plain)
-        return {**asdict(self.flow), **asdict(kernel_settings), "subset": self.subset}
+        return {**asdict(self.flow), **asdict(kernel_settings), "folds": self.folds, "subset": self.subset}
 
 
 PRESETS = {
     "fast": Settings(),
-    "paper": Settings(flow.PUBLISHED, kernel.PUBLISHED),
+    "paper": Settings(flow.PUBLISHED, kernel.PUBLISHED, folds=1),
 }
 
 
@@ -48,7 +51,7 @@ def resolve(preset: str, changes: Mapping[str, Any]) -> Settings:
     settings = PRESETS[preset]
     flow_names = {f.name for f in fields(settings.flow)}
     kernel_names = {f.name for f in fields(settings.kernel)}
-    known = [*sorted(flow_names | kernel_names), "subset"]
+    known = [*sorted(flow_names | kernel_names), "folds", "subset"]
     for name, value in changes.items():
         if name not in known:
             raise InputError(f"unknown setting '{name}'. {near_miss(name, known)}")
@@ -56,11 +59,12 @@ def resolve(preset: str, changes: Mapping[str, Any]) -> Settings:
     return Settings(
         replace(settings.flow, **{k: v for k, v in changes.items() if k in flow_names}),
         replace(settings.kernel, **{k: v for k, v in changes.items() if k in kernel_names}),
+        changes.get("folds", settings.folds),
         changes.get("subset", settings.subset),
     )
 
 
-_WHOLE = {"width", "depth", "steps", "epochs", "batch", "ode_steps", "distilled"}
+_WHOLE = {"width", "depth", "steps", "epochs", "batch", "ode_steps", "distilled", "folds"}
 _MAY_BE_NONE = {"steps", "lengthscale", "latent_lengthscale", "nugget"}
 _CHOICES = {
     "activation": ("silu", "relu", "tanh"),

@@ -10,14 +10,12 @@ import numpy as np
 from forebear.data.dequantise import find_atoms
 from forebear.data.question import Question
 from forebear.data.table import Column, Table
-from forebear.discovery.distil import Draws, Lengthscales, distil, embed, standardise_output
+from forebear.discovery.distil import Draws, Lengthscales, distil, embed, standard
 from forebear.discovery.path import Path, prune
 from forebear.discovery.settings import Settings
 from forebear.flow.sampler import Law, NetworkSampler, Sampler, Task
-from forebear.kernel.evidence import Choice, choose
-
-# The evidence is compared on this many distilled rows: it costs their cube, for every point of the grid.
-_ROWS_FOR_EVIDENCE = 1_000
+from forebear.kernel.settings import KernelSettings
+from forebear.kernel.tune import Choice, choose
 
 Tick = Callable[[str, float], None]
 """(stage, share of it that is done)"""
@@ -30,6 +28,8 @@ class Study:
     questions: tuple[Question, ...]
     joint: bool
     run: int
+    rows: int | None
+    """how many rows, drawn at random, the run sees; None: all"""
     seed: tuple[int, ...]
     """entropy for numpy's seed sequence; what a study draws depends on nothing else"""
 
@@ -44,13 +44,16 @@ def study(
 ) -> dict[str, Path]:
     """The pruning path of every target of the study."""
     rng = np.random.default_rng(np.random.SeedSequence(work.seed))
+    if work.rows is not None:
+        table = table.take(rng.permutation(table.rows)[: work.rows])
     tasks = _tasks(work)
-    laws = _fit(table, tasks, sampler, rng, lambda share: tick("train", share))
+    fold = rng.permutation(table.rows) % settings.folds
+    laws = _fit_folds(table, tasks, fold, sampler, rng, lambda share: tick("train", share))
     paths: dict[str, Path] = {}
     for number, question in enumerate(work.questions):
-        slot = 0 if work.joint else number
-        if slot == number:
-            draws = distil(laws[slot], table, tasks[slot].inputs, settings.kernel.distilled, rng=rng)
+        if not work.joint or number == 0:
+            task, task_laws = tasks[number], [of_fold[number] for of_fold in laws]
+            draws = distil(task_laws, fold, table, task.inputs, settings.kernel.distilled, rng=rng)
         output = number if work.joint else 0
 
         def inner(share: float, done: int = number) -> None:
@@ -66,21 +69,39 @@ def _tasks(work: Study) -> list[Task]:
     return [Task(question.inputs, (question.target,)) for question in work.questions]
 
 
-def _fit(
+# More held-out rows than this do not make the choice of weights any better.
+_HELD_OUT_ROWS = 4_096
+
+
+def _fit_folds(
     table: Table,
     tasks: Sequence[Task],
+    fold: np.ndarray,
     sampler: Sampler | NetworkSampler,
     rng: np.random.Generator,
     tick: Callable[[float], None],
-) -> Sequence[Law]:
-    seed = int(rng.integers(2**31))
-    if isinstance(sampler, NetworkSampler):
-        y = [np.stack([_continuous(table.columns[t], rng) for t in task.targets], axis=1) for task in tasks]
-        return sampler.fit_many(table, tasks, y, seed=seed, tick=tick)
-    laws = []
-    for number, task in enumerate(tasks):
-        laws.append(sampler.fit(table.frame(task.inputs), table.frame(task.targets), seed=seed + number))
-        tick((number + 1) / len(tasks))
+) -> list[Sequence[Law]]:
+    """For each fold, the laws of all tasks learned from the rows outside it (from all rows if there is one fold)."""
+    folds = int(fold.max()) + 1
+    smallest = table.rows - int(np.bincount(fold).max())
+    y = [np.stack([_continuous(table.columns[t], rng) for t in task.targets], axis=1) for task in tasks]
+    laws: list[Sequence[Law]] = []
+    for number in range(folds):
+        seed = int(rng.integers(2**31))
+        inside = np.flatnonzero(fold == number)
+        # Folds differ by a row at most; all are cut to one size, so that the second compiles nothing.
+        outside = np.flatnonzero(fold != number)[:smallest] if folds > 1 else inside
+        held_out = inside[: min(_HELD_OUT_ROWS, table.rows // folds)] if folds > 1 else None
+        if isinstance(sampler, NetworkSampler):
+
+            def inner(share: float, done: int = number) -> None:
+                tick((done + share) / folds)
+
+            laws.append(sampler.fit_many(table, tasks, y, outside, held_out, seed=seed, tick=inner))
+        else:
+            part = table.take(outside)
+            laws.append([sampler.fit(part.frame(t.inputs), part.frame(t.targets), seed=seed) for t in tasks])
+            tick((number + 1) / folds)
     return laws
 
 
@@ -98,8 +119,7 @@ def _path(
     tick: Callable[[float], None],
 ) -> Path:
     columns = [table.columns[name] for name in question.inputs]
-    y = standardise_output(draws.y[:, output])
-    choice = _hyperparameters(columns, draws, y, settings)
+    choice = _hyperparameters(columns, draws, output, settings.kernel)
     lengthscale = settings.kernel.lengthscale
     lengthscales = Lengthscales(
         choice.lengthscale if lengthscale is None else lengthscale, choice.latent_lengthscale
@@ -107,27 +127,27 @@ def _path(
     points = embed(columns, draws.rows, draws.z, lengthscales)
     place = {name: number for number, name in enumerate(question.inputs)}
     units = {unit: tuple(place[name] for name in members) for unit, members in question.units.items()}
+    y = standard(draws.y[:, output])
     return prune(points, y, units, choice.nugget, lengthscales=lengthscales, tick=tick)
 
 
-def _hyperparameters(columns: Sequence[Column], draws: Draws, y: np.ndarray, settings: Settings) -> Choice:
-    """What the settings fix, and the evidence's choice for the rest."""
-    kernel = settings.kernel
-    fixed_inputs = isinstance(kernel.lengthscale, float | int)
-    grid = {
-        "lengthscales": (kernel.lengthscale,) if fixed_inputs else None,
-        "latent_lengthscales": None if kernel.latent_lengthscale is None else (kernel.latent_lengthscale,),
-        "nuggets": None if kernel.nugget is None else (kernel.nugget,),
-    }
-    grid = {name: values for name, values in grid.items() if values is not None}
-    if not isinstance(kernel.lengthscale, float | int | None):
-        grid["lengthscales"] = (1.0,)
+def _hyperparameters(columns: Sequence[Column], draws: Draws, output: int, kernel: KernelSettings) -> Choice:
+    """What the settings fix, and the best grid point for the rest."""
+    given = kernel.lengthscale
+    grid: dict[str, Sequence[float]] = {}
+    if given is not None:
+        # A lengthscale by column leaves nothing to choose; the number that stands in for it is not used.
+        grid["lengthscales"] = (given if isinstance(given, float | int) else 1.0,)
+    if kernel.latent_lengthscale is not None or not draws.z.shape[1]:
+        grid["latent_lengthscales"] = (kernel.latent_lengthscale or 1.0,)
+    if kernel.nugget is not None:
+        grid["nuggets"] = (kernel.nugget,)
     if len(grid) == 3:
         return Choice(*(float(values[0]) for values in grid.values()))
-    few = slice(0, _ROWS_FOR_EVIDENCE)
+    few = slice(0, draws.rivals.shape[1])
 
     def points(lengthscale: float, latent_lengthscale: float) -> np.ndarray:
-        inputs = kernel.lengthscale if kernel.lengthscale is not None else lengthscale
+        inputs = lengthscale if given is None else given
         return embed(columns, draws.rows[few], draws.z[few], Lengthscales(inputs, latent_lengthscale))
 
-    return choose(points, standardise_output(y[few]), **grid)
+    return choose(points, np.stack([standard(y) for y in draws.rivals[..., output]]), **grid)

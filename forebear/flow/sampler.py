@@ -25,7 +25,7 @@ from forebear.data.scaling import Encoder
 from forebear.data.table import Table, read_columns
 from forebear.flow.network import Network
 from forebear.flow.settings import FlowSettings
-from forebear.flow.train import Diverged, train
+from forebear.flow.train import Diverged, Rows, train
 
 
 @runtime_checkable
@@ -85,28 +85,39 @@ class NetworkSampler(abc.ABC):
 
     def fit(self, given: pd.DataFrame, y: pd.DataFrame, *, seed: int) -> NetworkLaw:
         """The law of the columns of `y` given those of `given`, from two data frames."""
-        table = read_columns(given, "the table", list(given.columns), {})
+        table = read_columns(given, "the table", list(given.columns))
         task = Task(tuple(given.columns), tuple(y.columns))
-        return self.fit_many(table, [task], [y.to_numpy(float)], seed=seed)[0]
+        return self.fit_many(table, [task], [y.to_numpy(float)], np.arange(len(given)), seed=seed)[0]
 
     def fit_many(
         self,
         table: Table,
         tasks: Sequence[Task],
         y: Sequence[np.ndarray],
+        rows: np.ndarray,
+        held_out: np.ndarray | None = None,
         *,
         seed: int,
         tick: Callable[[float], None] = lambda share: None,
     ) -> list[NetworkLaw]:
-        """One law a task, trained together; y[i] has shape (rows, outputs), the same for every task."""
+        """One law a task, trained together on some `rows` of the table, watched on the `held_out` ones.
+
+        y[i] has shape (rows of the table, outputs), the same for every task.
+        """
         names = [name for name in table.columns if any(name in task.inputs for task in tasks)]
         encoder = Encoder.of(table, names)
         x = encoder.encode(table.frame(names))
         masks = np.stack([encoder.mask(task.inputs) for task in tasks])
         values = np.stack(y)
         centre, scale = values.mean(axis=1), values.std(axis=1)
-        scaled = ((values - centre[:, None]) / scale[:, None]).astype(np.float32)
-        models = self._train(x, scaled, masks, seed, tick)
+        scaled = (values - centre[:, None]) / scale[:, None]
+        models = self._train(
+            Rows(x[rows], scaled[:, rows]),
+            None if held_out is None else Rows(x[held_out], scaled[:, held_out]),
+            masks,
+            seed,
+            tick,
+        )
         arrays, static = eqx.partition(models, eqx.is_array)
         each = [eqx.combine(jax.tree.map(lambda a, i=i: a[i], arrays), static) for i in range(len(tasks))]
         return [
@@ -115,22 +126,24 @@ class NetworkSampler(abc.ABC):
         ]
 
     def _train(
-        self, x: np.ndarray, y: np.ndarray, masks: np.ndarray, seed: int, tick: Callable[[float], None]
+        self, data: Rows, held_out: Rows | None, masks: np.ndarray, seed: int, tick: Callable[[float], None]
     ) -> Network:
         make_key, train_key = jr.split(jr.key(seed))
-        make = eqx.filter_vmap(lambda key: self.make(x.shape[1], y.shape[2], key=key))
-        models = make(jr.split(make_key, len(y)))
+        make = eqx.filter_vmap(lambda key: self.make(data.x.shape[1], data.y.shape[2], key=key))
+        models = make(jr.split(make_key, len(data.y)))
         settings = self.settings
-        for _ in range(_SLOWER_TRIES):
+        for tries_left in reversed(range(_TRIES)):
             try:
-                return train(models, self.loss, x, y, masks, settings, key=train_key, tick=tick)
+                return train(models, self.loss, data, held_out, masks, settings, key=train_key, tick=tick)
             except Diverged as trouble:
+                if not tries_left:
+                    raise
                 settings = replace(settings, rate=settings.rate / 10)
                 warnings.warn(f"{trouble}; training again at {settings.rate:g}", RuntimeWarning, stacklevel=2)
-        return train(models, self.loss, x, y, masks, settings, key=train_key, tick=tick)
+        raise AssertionError("the loop above returns or raises")
 
 
-_SLOWER_TRIES = 2
+_TRIES = 3
 
 
 @dataclass(frozen=True, eq=False)

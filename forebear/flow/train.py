@@ -14,8 +14,10 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import jax.random as jr
+import numpy as np
 import optax
 from jax import Array
+from jax.typing import ArrayLike
 
 from forebear.flow.settings import FlowSettings
 
@@ -30,6 +32,15 @@ _CALLS = 20
 
 class Diverged(FloatingPointError):
     """The loss of a model became NaN or infinite."""
+
+
+class Rows(NamedTuple):
+    """What the models learn from."""
+
+    x: Array | np.ndarray
+    """(rows, features), the same for every model"""
+    y: Array | np.ndarray
+    """(models, rows, outputs)"""
 
 
 class _Recipe(NamedTuple):
@@ -52,20 +63,19 @@ class _State(NamedTuple):
 def train(
     models: Model,
     loss: Loss,
-    x: Array,
-    y: Array,
-    masks: Array,
+    data: Rows,
+    held_out: Rows | None,
+    masks: ArrayLike,
     settings: FlowSettings,
     *,
     key: Array,
-    held_out: float = 0.1,
     tick: Callable[[float], None] = lambda share: None,
 ) -> Model:
     """Train stacked `models` (leading axis) on shared inputs.
 
-    x has shape (rows, features), y (models, rows, outputs), masks (models, features): a model sees x with the
-    masked features set to zero. All models see the same rows in the same order, each with noise of its own.
-    `tick` is called now and then with the share of the work done.
+    `masks` (models, features) says what each model sees: the other features are set to zero. All models see the
+    same rows in the same order, each with noise of its own. With `held_out` rows each model ends with the weights
+    that served those best along the way; without, with the last ones. `tick` is told the share of work done.
 
     >>> import numpy as np
     >>> from forebear.flow.network import Network
@@ -75,19 +85,14 @@ def train(
     >>> y = np.stack([x, -x])
     >>> squared = lambda model, x, y, key: jnp.mean((model(x) - y) ** 2)
     >>> settings = FlowSettings(steps=300, batch=64, rate=1e-2)
-    >>> fitted = train(models, squared, x, y, np.ones((2, 1), np.float32), settings, key=jr.key(1))
+    >>> fitted = train(models, squared, Rows(x, y), None, np.ones((2, 1)), settings, key=jr.key(1))
     >>> predictions = eqx.filter_vmap(lambda model: model(x))(fitted)
     >>> bool(abs(predictions - y).max() < 0.1)
     True
     """
-    held = int(held_out * x.shape[0])
-    # held-out rows
-    perm = jr.permutation(jr.fold_in(key, 2**30), x.shape[0])
-    x, y = jnp.asarray(x)[perm], jnp.asarray(y)[:, perm]
-    xv, yv, x, y = x[:held], y[:, :held], x[held:], y[:, held:]
-    best, kept = jnp.full(y.shape[0], jnp.inf), None
-    rows = x.shape[0]
-    batch = min(settings.batch, rows)
+    data, held_out = jax.tree.map(_single, (data, held_out))
+    seen = _single(masks)
+    rows = data.x.shape[0]
     total = settings.total_steps(rows)
     recipe = _Recipe(
         jnp.float32(settings.rate),
@@ -97,30 +102,24 @@ def train(
     )
     arrays, static = eqx.partition(models, eqx.is_array)
     state = _State(arrays, _adam().init(arrays), arrays, jnp.arange(rows), jnp.float32(0))
-    data = (jnp.asarray(x), jnp.asarray(y), jnp.asarray(masks))
+    best = _Best(arrays, jnp.full(len(data.y), jnp.inf))
+    batch = min(settings.batch, rows)
+    validation_key, training_key = jr.split(key)
     for call in range(_CALLS):
         start, stop = total * call // _CALLS, total * (call + 1) // _CALLS
-        state = _advance(state, data, recipe, key, start, stop, batch=batch, loss=loss, static=static)
+        state = _advance(
+            state, data, seen, recipe, training_key, start, stop, batch=batch, loss=loss, static=static
+        )
         if not bool(jnp.isfinite(state.loss)):
             raise Diverged(f"training diverged within {stop} steps at a rate of {settings.rate:g}")
+        if held_out is not None:
+            best = _better(best, state.average, held_out, seen, validation_key, loss=loss, static=static)
         tick((call + 1) / _CALLS)
-        if held:
-            v = _validate(state.average, xv, yv, data[2], key, loss=loss, static=static)
-            better = v < best
-            best = jnp.where(better, v, best)
-            kept = state.average if kept is None else jax.tree.map(lambda k, a: jnp.where(better.reshape((-1,) + (1,) * (a.ndim - 1)), a, k), kept, state.average)
-            DEBUG.append(np.asarray(v))
-    return eqx.combine(kept if held else state.average, static)
+    return eqx.combine(state.average if held_out is None else best.arrays, static)
 
 
-import numpy as np
-DEBUG = []
-@partial(jax.jit, static_argnames=("loss", "static"))
-def _validate(arrays, x, y, masks, key, *, loss, static):
-    reps = max(1, 8000 // x.shape[0])
-    def one(a, mask, yy):
-        return jnp.mean(jax.vmap(lambda k: loss(eqx.combine(a, static), x * mask, yy, k))(jr.split(key, reps)))
-    return jax.vmap(one)(arrays, masks, y)
+def _single(values: ArrayLike) -> Array:
+    return jnp.asarray(values, jnp.float32)
 
 
 def _adam() -> optax.GradientTransformation:
@@ -136,19 +135,19 @@ def _rate(recipe: _Recipe, step: Array) -> Array:
 @partial(jax.jit, static_argnames=("batch", "loss", "static"))
 def _advance(
     state: _State,
-    data: tuple[Array, Array, Array],
+    data: Rows,
+    masks: Array,
     recipe: _Recipe,
     key: Array,
-    start: Array,
-    stop: Array,
+    start: Array | int,
+    stop: Array | int,
     *,
     batch: int,
     loss: Loss,
     static: eqx.Module,
 ) -> _State:
     """Steps start … stop - 1 of the training."""
-    x, y, masks = data
-    models, rows = y.shape[:2]
+    models, rows = data.y.shape[:2]
     batches = rows // batch
 
     def model_loss(arrays: eqx.Module, mask: Array, y_batch: Array, x_batch: Array, key: Array) -> Array:
@@ -163,7 +162,7 @@ def _advance(
         order = jax.lax.cond(place == 0, lambda: jr.permutation(order_key, rows), lambda: state.order)
         chosen = jax.lax.dynamic_slice(order, (place * batch,), (batch,))
         losses, gradient = gradients(
-            state.arrays, masks, y[:, chosen], x[chosen], jr.split(noise_key, models)
+            state.arrays, masks, data.y[:, chosen], data.x[chosen], jr.split(noise_key, models)
         )
         updates, optimiser = _adam().update(gradient, state.optimiser)
         rate = _rate(recipe, number)
@@ -174,3 +173,40 @@ def _advance(
         return _State(arrays, optimiser, average, order, jnp.max(losses))
 
     return jax.lax.fori_loop(start, stop, step, state)
+
+
+class _Best(NamedTuple):
+    """The weights of each model that served the held-out rows best so far, and their loss there."""
+
+    arrays: eqx.Module
+    loss: Array
+
+
+# Held-out losses are averaged over about this many draws of time and noise, the same ones at every look.
+_VALIDATION_DRAWS = 16_384
+
+
+@partial(jax.jit, static_argnames=("loss", "static"))
+def _better(
+    best: _Best,
+    arrays: eqx.Module,
+    held_out: Rows,
+    masks: Array,
+    key: Array,
+    *,
+    loss: Loss,
+    static: eqx.Module,
+) -> _Best:
+    keys = jr.split(key, max(1, _VALIDATION_DRAWS // held_out.x.shape[0]))
+
+    def held_out_loss(arrays: eqx.Module, mask: Array, y: Array) -> Array:
+        model = eqx.combine(arrays, static)
+        return jnp.mean(jax.lax.map(lambda k: loss(model, held_out.x * mask, y, k), keys))
+
+    now = jax.vmap(held_out_loss)(arrays, masks, held_out.y)
+    improved = now < best.loss
+
+    def pick(old: Array, new: Array) -> Array:
+        return jnp.where(improved.reshape(-1, *[1] * (new.ndim - 1)), new, old)
+
+    return _Best(jax.tree.map(pick, best.arrays, arrays), jnp.minimum(now, best.loss))
