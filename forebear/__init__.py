@@ -1,1 +1,64 @@
-"""forebear: which few inputs shape the whole conditional law of each quantity in a table."""
+"""forebear: which few inputs shape the whole conditional law of each quantity in a table.
+
+Names are imported when they are first used, so that `import forebear` takes no time and works without JAX being
+loaded.
+"""
+
+from importlib import import_module as _import_module
+from typing import TYPE_CHECKING
+
+__version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from forebear import systems as systems
+    from forebear._checks import InputError as InputError
+    from forebear.data.lagged import Lagged as Lagged
+    from forebear.data.lagged import lagged as lagged
+    from forebear.discovery.choose import LargestJump as LargestJump
+    from forebear.discovery.choose import Rule as Rule
+    from forebear.discovery.discover import discover as discover
+    from forebear.discovery.found import Found as Found
+    from forebear.discovery.found import load as load
+    from forebear.discovery.path import Path as Path
+    from forebear.flow.sampler import Law as Law
+    from forebear.flow.sampler import Sampler as Sampler
+    from forebear.flow.samplers import FlowSampler as FlowSampler
+    from forebear.flow.samplers import GaussianSampler as GaussianSampler
+    from forebear.flow.samplers import MeanSampler as MeanSampler
+    from forebear.flow.settings import FlowSettings as FlowSettings
+    from forebear.kernel.settings import KernelSettings as KernelSettings
+
+_HOMES = {
+    "InputError": "forebear._checks",
+    "Lagged": "forebear.data.lagged",
+    "lagged": "forebear.data.lagged",
+    "LargestJump": "forebear.discovery.choose",
+    "Rule": "forebear.discovery.choose",
+    "discover": "forebear.discovery.discover",
+    "Found": "forebear.discovery.found",
+    "load": "forebear.discovery.found",
+    "Path": "forebear.discovery.path",
+    "Law": "forebear.flow.sampler",
+    "Sampler": "forebear.flow.sampler",
+    "FlowSampler": "forebear.flow.samplers",
+    "GaussianSampler": "forebear.flow.samplers",
+    "MeanSampler": "forebear.flow.samplers",
+    "FlowSettings": "forebear.flow.settings",
+    "KernelSettings": "forebear.kernel.settings",
+}
+
+__all__ = [*_HOMES, "systems"]
+
+
+def __getattr__(name: str) -> object:
+    if name == "systems":
+        return _import_module("forebear.systems")
+    if name in _HOMES:
+        value = getattr(_import_module(_HOMES[name]), name)
+        globals()[name] = value
+        return value
+    raise AttributeError(f"module 'forebear' has no attribute '{name}'")
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *__all__])

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -42,6 +43,30 @@ class Path:
         gone = set(self.removed[:step])
         return tuple(unit for unit in self.units if unit not in gone)
 
+    def record(self) -> dict[str, Any]:
+        """Plain lists and numbers, without a loss; `restore` is the way back."""
+        return {
+            "units": self.units,
+            "removed": self.removed,
+            "nsr": self.nsr,
+            "scores": [[None if math.isnan(v) else v for v in row] for row in self.scores.tolist()],
+            "nuggets": self.nuggets,
+            "lengthscale": self.lengthscales.inputs,
+            "latent_lengthscale": self.lengthscales.latents,
+        }
+
+    @classmethod
+    def restore(cls, record: Mapping[str, Any]) -> Path:
+        """The path that a record was made from."""
+        return cls(
+            tuple(record["units"]),
+            tuple(record["removed"]),
+            tuple(record["nsr"]),
+            np.array([[math.nan if v is None else v for v in row] for row in record["scores"]], float),
+            tuple(record["nuggets"]),
+            Lengthscales(record["lengthscale"], record["latent_lengthscale"]),
+        )
+
     def frame(self) -> pd.DataFrame:
         """One row a step: step, removed, nsr, increment, remaining, nugget, and a score column per unit."""
         steps = len(self.nsr)
@@ -57,13 +82,16 @@ class Path:
         return pd.concat([table, pd.DataFrame(self.scores, columns=list(self.units))], axis=1)
 
 
+_UNIT = Lengthscales(1.0, 1.0)
+
+
 def prune(
     points: np.ndarray,
     y: np.ndarray,
     units: dict[str, tuple[int, ...]],
     nugget: float,
     *,
-    lengthscales: Lengthscales = Lengthscales(1.0, 1.0),
+    lengthscales: Lengthscales = _UNIT,
     tick: Callable[[float], None] = lambda share: None,
 ) -> Path:
     """Fit, score, remove the unit with the least score, and so on down to none.

@@ -1,0 +1,247 @@
+"""The whole flow on one page: a table in, a graph out."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path as FilePath
+from typing import Any
+
+from forebear._checks import InputError, near_miss
+from forebear.data.question import Question, ask, check_questions
+from forebear.data.table import Table, open_frame, read_columns
+from forebear.discovery.choose import RULES, Rule
+from forebear.discovery.found import Found
+from forebear.discovery.path import Path
+from forebear.discovery.settings import Settings, resolve
+from forebear.discovery.study import Study, Tick, study
+from forebear.flow.sampler import NetworkSampler, Sampler
+from forebear.flow.samplers import SAMPLERS
+from forebear.run.engine import spread
+from forebear.run.folder import RunFolder, fingerprint
+from forebear.run.progress import Show, progress as show_progress
+
+# Targets whose samplers are trained side by side. Fixed, so that the result does not depend on `jobs`.
+_TOGETHER = 16
+
+
+def discover(
+    data: Any,
+    targets: str | Sequence[str] | None = None,
+    candidates: Sequence[str] | Mapping[str, Sequence[str]] | None = None,
+    keep: Sequence[str] | Mapping[str, Sequence[str]] = (),
+    groups: Mapping[str, Sequence[str]] | None = None,
+    periodic: Mapping[str, float] | None = None,
+    rule: str | Rule = "nsr-jump",
+    preset: str = "fast",
+    runs: int = 1,
+    seed: int = 0,
+    out: str | FilePath | None = None,
+    jobs: int | Any = 1,
+    progress: bool | None = None,
+    sampler: str | Sampler = "flow",
+    joint: bool = False,
+    **settings: Any,
+) -> Found:
+    """Find the few inputs that shape the whole conditional law of each target.
+
+    Arguments:
+        data: a pandas or polars DataFrame, a dict of arrays, or the path of a .csv or .parquet file.
+        targets: a name or a list of names; None takes every column in turn as a target of all the others.
+        candidates: the inputs to choose from, for all targets or as {target: list}, which rules edges out; by
+            default every column that is not a target.
+        keep: inputs that are conditioned on and never removed, for all targets or as {target: list}.
+        groups: {name: columns} that are removed together and reported under the name.
+        periodic: {column: period} of angles.
+        rule: how to choose from the pruning path: "nsr-jump", or a callable from a path to names.
+        preset: "fast", or "paper" for the published optimiser, steps, solver, tolerances and kernel.
+        runs: independent repeats, each on a random subset of the rows (`subset`), with its own training and
+            distillation; the answer is what more than half of them chose, and frequencies tell how many.
+        seed: the same data, seed and device give the same result, to the last bit.
+        out: a run folder; finished pieces are saved there, and an interrupted run resumes from it.
+        jobs: worker processes, or a dask.distributed.Client.
+        progress: show a bar; None shows it when standard error is a terminal.
+        sampler: "flow", "gaussian" (mean and spread only), "mean" (functional dependence only), or an object with
+            the interface of `forebear.Sampler`.
+        joint: model all targets by one joint sampler, whose latents all enter the kernel; the targets must then
+            have the same inputs.
+        **settings: any field of `FlowSettings` and `KernelSettings`, `folds` and `subset`.
+
+    Returns:
+        A `Found`: ancestors, graph, paths, frequencies, plots.
+
+    >>> import numpy as np, pandas as pd
+    >>> rng = np.random.default_rng(0)
+    >>> table = pd.DataFrame(rng.normal(size=(2_000, 3)), columns=["a", "b", "c"])
+    >>> table["y"] = table["b"] * rng.normal(size=2_000)  # b moves the spread of y, nothing moves its mean
+    >>> found = discover(table, "y", steps=300, distilled=500)
+    >>> found.ancestors
+    {'y': ('b',)}
+    """
+    started = time.perf_counter()
+    chooser, fitter, config = _options(rule, sampler, preset, settings)
+    _check_counts(runs=(runs, 1), seed=(seed, 0))
+    table, questions = _problem(data, targets, candidates, keep, groups, periodic)
+    if joint:
+        _check_joint(questions)
+    studies = _studies(questions, joint, runs, seed, _subset(table.rows, runs, config))
+    record = {
+        "preset": preset,
+        "rule": _name(rule),
+        "sampler": _name(sampler),
+        "joint": joint,
+        "runs": runs,
+        "seed": seed,
+        **config.flat(),
+    }
+    folder = None
+    if out is not None:
+        identity = {"data": fingerprint(table), "questions": [vars(q) for q in questions]}
+        folder = RunFolder(out, {**record, **identity})
+    work = partial(study, table, sampler=fitter, settings=config)
+    with show_progress(progress) as show:
+        paths = _paths(work, studies, folder, jobs, show)
+    by_run = tuple(
+        {q.target: p[q.target] for q in questions}
+        for p in (_merge(paths, studies, number) for number in range(runs))
+    )
+    choices = tuple({target: _choose(chooser, path) for target, path in run.items()} for run in by_run)
+    found = Found({q.target: q for q in questions}, by_run, choices, record, time.perf_counter() - started)
+    if out is not None:
+        found.save(out)
+    return found
+
+
+def _options(
+    rule: str | Rule, sampler: str | Sampler, preset: str, settings: Mapping[str, Any]
+) -> tuple[Rule, Sampler | NetworkSampler, Settings]:
+    config = resolve(preset, settings)
+    if isinstance(rule, str) and rule not in RULES:
+        raise InputError(f"unknown rule '{rule}'. {near_miss(rule, RULES)}")
+    if not isinstance(rule, str) and not callable(rule):
+        raise InputError(f"rule must be a name or a callable from a path to names; got {rule!r}")
+    if isinstance(sampler, str) and sampler not in SAMPLERS:
+        raise InputError(f"unknown sampler '{sampler}'. {near_miss(sampler, SAMPLERS)}")
+    if not isinstance(sampler, str | Sampler):
+        raise InputError(f"sampler must be a name or have a method fit(given, y, *, seed); got {sampler!r}")
+    chooser = RULES[rule]() if isinstance(rule, str) else rule
+    fitter = SAMPLERS[sampler](config.flow) if isinstance(sampler, str) else sampler
+    return chooser, fitter, config
+
+
+def _check_counts(**counts: tuple[Any, int]) -> None:
+    for name, (value, least) in counts.items():
+        if isinstance(value, bool) or not isinstance(value, int) or value < least:
+            raise InputError(f"{name} must be a whole number of at least {least}; got {value!r}")
+
+
+def _name(value: Any) -> str:
+    return value if isinstance(value, str) else type(value).__name__
+
+
+def _problem(
+    data: Any, targets: Any, candidates: Any, keep: Any, groups: Any, periodic: Any
+) -> tuple[Table, list[Question]]:
+    frame, source = open_frame(data)
+    questions = ask(
+        list(frame.columns), source, targets=targets, candidates=candidates, keep=keep, groups=groups
+    )
+    used = {name for question in questions for name in (question.target, *question.inputs)}
+    table = read_columns(frame, source, used, periodic)
+    check_questions(table, questions)
+    return table, questions
+
+
+def _check_joint(questions: Sequence[Question]) -> None:
+    first = questions[0]
+    for other in questions[1:]:
+        if other.inputs != first.inputs:
+            raise InputError(
+                f"joint=True needs the same inputs for every target; '{first.target}' and '{other.target}' differ: "
+                "give candidates as one list, or leave joint out"
+            )
+
+
+def _subset(rows: int, runs: int, config: Settings) -> int | None:
+    return None if runs == 1 else max(1, round(config.subset * rows))
+
+
+def _studies(
+    questions: Sequence[Question], joint: bool, runs: int, seed: int, rows: int | None
+) -> list[Study]:
+    together = len(questions) if joint else _TOGETHER
+    return [
+        Study(tuple(questions[start : start + together]), joint, run, rows, (seed, run, start))
+        for run in range(runs)
+        for start in range(0, len(questions), together)
+    ]
+
+
+def _paths(
+    work: Callable[..., dict[str, Path]],
+    studies: Sequence[Study],
+    folder: RunFolder | None,
+    jobs: Any,
+    show: Show,
+) -> list[dict[str, Path]]:
+    """The paths of every study, from the folder where it has them."""
+    done: dict[int, dict[str, Path]] = {}
+    for number in range(len(studies)) if folder else ():
+        saved = folder.get(number) if folder else None
+        if saved is not None:
+            done[number] = {target: Path.restore(record) for target, record in saved.items()}
+    waiting = [number for number in range(len(studies)) if number not in done]
+    alone = isinstance(jobs, int) and (jobs == 1 or len(waiting) < 2)
+
+    def tick(stage: str, share: float) -> None:
+        # Training and pruning cost about the same.
+        within = {"train": share / 2, "prune": 0.5 + share / 2}[stage]
+        label = studies[waiting[len(done) - already]].label
+        show(
+            f"{label} ({'training' if stage == 'train' else 'pruning'})", (len(done) + within) / len(studies)
+        )
+
+    already = len(done)
+    function = _Piece(work, tuple(studies), tick if alone else _silent)
+    for number, paths in spread(function, waiting, jobs):
+        if folder:
+            folder.put(number, {target: path.record() for target, path in paths.items()})
+        done[number] = paths
+        show(studies[number].label, len(done) / len(studies))
+    return [done[number] for number in range(len(studies))]
+
+
+def _silent(stage: str, share: float) -> None:
+    """Worker processes have no bar of their own."""
+
+
+@dataclass(frozen=True)
+class _Piece:
+    """One study by its number; a class, so that it can travel to a worker process."""
+
+    work: Callable[..., dict[str, Path]]
+    studies: tuple[Study, ...]
+    tick: Tick
+
+    def __call__(self, number: int) -> dict[str, Path]:
+        return self.work(self.studies[number], tick=self.tick)
+
+
+def _merge(paths: Sequence[dict[str, Path]], studies: Sequence[Study], run: int) -> dict[str, Path]:
+    merged: dict[str, Path] = {}
+    for one, result in zip(studies, paths, strict=True):
+        if one.run == run:
+            merged.update(result)
+    return merged
+
+
+def _choose(chooser: Rule, path: Path) -> tuple[str, ...]:
+    chosen = tuple(chooser(path))
+    strays = [unit for unit in chosen if unit not in path.units]
+    if strays:
+        raise InputError(
+            f"the rule chose '{strays[0]}', which is not among the candidates. {near_miss(strays[0], path.units)}"
+        )
+    return chosen

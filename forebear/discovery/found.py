@@ -1,0 +1,240 @@
+"""The result of a discovery."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path as FilePath
+from typing import TYPE_CHECKING, Any
+
+import networkx as nx
+import pandas as pd
+
+from forebear._checks import InputError, near_miss
+from forebear.data.question import Question
+from forebear.discovery.path import Path
+from forebear.run.folder import read_json, write_json
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+FORMAT = 1
+"""of a saved result; a newer one is refused"""
+
+
+@dataclass(frozen=True)
+class Found:
+    """Which inputs shape the law of each target, and how that was found.
+
+    Kept inputs count as ancestors: the law is conditioned on them. Groups appear under their names.
+    """
+
+    questions: Mapping[str, Question]
+    """by target"""
+    runs: tuple[Mapping[str, Path], ...]
+    """the pruning path of every target, for each run"""
+    choices: tuple[Mapping[str, tuple[str, ...]], ...]
+    """the units chosen for every target, for each run"""
+    settings: Mapping[str, Any]
+    seconds: float
+
+    @property
+    def targets(self) -> tuple[str, ...]:
+        """The targets, in the order they were asked for."""
+        return tuple(self.questions)
+
+    @property
+    def ancestors(self) -> dict[str, tuple[str, ...]]:
+        """For each target the units that more than half of the runs chose, kept inputs included."""
+        return {target: self._with_kept(target, self._agreed(target)) for target in self.questions}
+
+    @property
+    def frequencies(self) -> dict[str, dict[str, float]]:
+        """For each target the share of runs that chose each unit."""
+        return {
+            target: {
+                unit: sum(unit in choice[target] for choice in self.choices) / len(self.choices)
+                for unit in question.units
+            }
+            for target, question in self.questions.items()
+        }
+
+    @property
+    def paths(self) -> dict[str, pd.DataFrame]:
+        """For each target the pruning path of the first run: step, removed, nsr, increment, remaining, scores."""
+        return {target: path.frame() for target, path in self.runs[0].items()}
+
+    def union(self, targets: Iterable[str] | None = None) -> tuple[str, ...]:
+        """The ancestors of several outputs together (of all targets by default)."""
+        chosen = list(self.questions) if targets is None else list(targets)
+        for target in chosen:
+            self._check_target(target)
+        everything = {unit for target in chosen for unit in self.ancestors[target]}
+        ordered = [unit for target in chosen for unit in self._places(target)]
+        return tuple(dict.fromkeys(unit for unit in ordered if unit in everything))
+
+    @property
+    def graph(self) -> nx.DiGraph:
+        """An edge from every ancestor to its target, with attributes score, frequency and kept.
+
+        The score is the share of the signal that runs through the unit when every candidate is present, in the
+        first run; it ranks units of one target and means nothing on its own.
+        """
+        graph = nx.DiGraph()
+        frequencies = self.frequencies
+        for target, question in self.questions.items():
+            graph.add_nodes_from([*question.keep, *question.units, target])
+        for target, ancestors in self.ancestors.items():
+            scores = self._first_scores(target)
+            for unit in ancestors:
+                kept = unit in self.questions[target].keep
+                frequency = 1.0 if kept else frequencies[target][unit]
+                graph.add_edge(unit, target, score=scores.get(unit), frequency=frequency, kept=kept)
+        return graph
+
+    def to_dict(self) -> dict[str, Any]:
+        """The answer as plain numbers and strings: what `forebear discover --json` prints."""
+        from forebear import __version__
+
+        frequencies, ancestors = self.frequencies, self.ancestors
+        targets = {}
+        for target in self.questions:
+            path = self.runs[0][target]
+            targets[target] = {
+                "ancestors": list(ancestors[target]),
+                "removed": list(path.removed),
+                "nsr": list(path.nsr),
+                "scores": self._first_scores(target),
+                "certificate": {},
+                "frequency": frequencies[target],
+            }
+        return {
+            "version": __version__,
+            "settings": dict(self.settings),
+            "seconds": self.seconds,
+            "targets": targets,
+        }
+
+    def summary(self) -> str:
+        """One line a target, as a person would say it.
+
+        A share of the runs follows an input on which the runs disagree.
+        """
+        lines = []
+        for target, ancestors in self.ancestors.items():
+            frequency = self.frequencies[target]
+            names = [
+                unit if frequency.get(unit, 1.0) == 1.0 else f"{unit} ({frequency[unit]:.0%} of runs)"
+                for unit in ancestors
+            ]
+            lines.append(f"{target} <- {', '.join(names) if names else 'none of the candidates'}")
+        return "\n".join(lines)
+
+    def plot(self) -> Figure:
+        """The graph beside the pruning path of every target."""
+        from forebear.report.figures import overview
+
+        return overview(self)
+
+    def plot_path(self, target: str, ax: Axes | None = None) -> Axes:
+        """Noise-to-signal ratio along the pruning path of one target, every run; the chosen set is marked."""
+        from forebear.report.figures import path_figure
+
+        self._check_target(target)
+        return path_figure(self, target, ax)
+
+    def plot_graph(self, ax: Axes | None = None) -> Axes:
+        """Ancestors on the left, targets on the right."""
+        from forebear.report.figures import graph_figure
+
+        return graph_figure(self, ax)
+
+    def save(self, folder: str | FilePath) -> None:
+        """Write the result to a folder, as JSON; `forebear.load` reads it back."""
+        write_json(FilePath(folder) / "found.json", {"format": FORMAT, **self._record()})
+
+    def _record(self) -> dict[str, Any]:
+        return {
+            "questions": [
+                {"target": q.target, "inputs": q.inputs, "units": dict(q.units), "keep": q.keep}
+                for q in self.questions.values()
+            ],
+            "runs": [{target: path.record() for target, path in run.items()} for run in self.runs],
+            "choices": [dict(choice) for choice in self.choices],
+            "settings": dict(self.settings),
+            "seconds": self.seconds,
+        }
+
+    def _check_target(self, target: str) -> None:
+        if target not in self.questions:
+            raise InputError(
+                f"'{target}' is not a target of this result. {near_miss(target, self.questions)}"
+            )
+
+    def _agreed(self, target: str) -> set[str]:
+        return {unit for unit, share in self.frequencies[target].items() if share > 0.5}
+
+    def _with_kept(self, target: str, units: set[str]) -> tuple[str, ...]:
+        keep = self.questions[target].keep
+        return tuple(unit for unit in self._places(target) if unit in units or unit in keep)
+
+    def _places(self, target: str) -> tuple[str, ...]:
+        """Kept inputs and units in the order of the table."""
+        question = self.questions[target]
+        unit_of = {column: unit for unit, columns in question.units.items() for column in columns}
+        return tuple(dict.fromkeys(unit_of.get(column, column) for column in question.inputs))
+
+    def _first_scores(self, target: str) -> dict[str, float]:
+        path = self.runs[0][target]
+        return {unit: float(score) for unit, score in zip(path.units, path.scores[0], strict=True)}
+
+
+def load(folder: str | FilePath) -> Found:
+    """A result that `Found.save` or `discover(out=…)` wrote.
+
+    >>> load("no/such/run")
+    Traceback (most recent call last):
+    forebear._checks.InputError: no/such/run: there is no finished run in this folder (found.json is missing)
+    """
+    file = FilePath(folder) / "found.json"
+    if not file.is_file():
+        raise InputError(f"{folder}: there is no finished run in this folder (found.json is missing)")
+    record = read_json(file)
+    try:
+        if record["format"] > FORMAT:
+            raise InputError(
+                f"{file}: written by a newer forebear (format {record['format']}): update this one"
+            )
+        return _restore(record)
+    except (KeyError, TypeError, ValueError) as error:
+        if isinstance(error, InputError):
+            raise
+        raise InputError(
+            f"{file}: this is not a forebear result, or it is damaged: run the discovery again"
+        ) from None
+
+
+def _restore(record: Mapping[str, Any]) -> Found:
+    questions = [
+        Question(
+            q["target"],
+            tuple(q["inputs"]),
+            {unit: tuple(columns) for unit, columns in q["units"].items()},
+            tuple(q["keep"]),
+        )
+        for q in record["questions"]
+    ]
+    return Found(
+        {question.target: question for question in questions},
+        tuple({target: Path.restore(path) for target, path in run.items()} for run in record["runs"]),
+        tuple({t: tuple(units) for t, units in choice.items()} for choice in record["choices"]),
+        record["settings"],
+        float(record["seconds"]),
+    )
+
+
+def as_json(found: Found) -> str:
+    """`Found.to_dict` as text."""
+    return json.dumps(found.to_dict(), indent=2)
