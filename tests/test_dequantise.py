@@ -84,9 +84,7 @@ def test_any_values_come_back(y: np.ndarray) -> None:
     check(y)
 
 
-@given(
-    hnp.arrays(np.float64, st.integers(2, 200), elements=st.one_of(ticks, st.sampled_from([0.3, 0.1 + 0.2])))
-)
+@given(hnp.arrays(np.float64, st.integers(2, 200), elements=st.one_of(ticks, st.sampled_from([0.3, 0.1 + 0.2]))))
 def test_ticks_come_back_exactly(y: np.ndarray) -> None:
     _, _, back = both_ways(np.repeat(y, 10))
     np.testing.assert_array_equal(back, np.repeat(y, 10))

@@ -70,9 +70,7 @@ def test_time_undoes_a_shuffle(frame: pd.DataFrame, seed: int) -> None:
         return
     expected = lagged(frame, "x", "u", lags=1, episode="run").table
     shuffled = frame.sample(frac=1, random_state=seed % 2**32)
-    found = lagged(shuffled, "x", "u", lags=1, episode="run", time="t").table.sort_values(
-        "run", kind="stable"
-    )
+    found = lagged(shuffled, "x", "u", lags=1, episode="run", time="t").table.sort_values("run", kind="stable")
     pd.testing.assert_frame_equal(found.reset_index(drop=True), expected)
 
 
@@ -108,9 +106,7 @@ def test_wrapped_changes_stay_in_range(angles: list[float], period: float) -> No
 
 
 def test_discrete_actions_keep_their_labels() -> None:
-    frame = pd.DataFrame(
-        {"x": [1.0, 2.0, 4.0], "u": pd.Categorical(["l", "r", "l"]), "on": [True, False, True]}
-    )
+    frame = pd.DataFrame({"x": [1.0, 2.0, 4.0], "u": pd.Categorical(["l", "r", "l"]), "on": [True, False, True]})
     made = lagged(frame, "x", ["u", "on"], lags=0)
     assert made.table["u_0"].tolist() == ["l", "r"] and made.table["on_0"].dtype == bool
     assert isinstance(made.table["u_0"].dtype, pd.CategoricalDtype)
@@ -158,13 +154,11 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "short episodes": (
         {"episode": "run", "lags": 1},
-        "the longest episode has 2 rows, but lags=1 needs lags + 2 = 3: lower lags, or record longer "
-        "episodes",
+        "the longest episode has 2 rows, but lags=1 needs lags + 2 = 3: lower lags, or record longer episodes",
     ),
     "same time": (
         {"time": "t"},
-        "column 't' is the same in rows 1 and 3 (and 1 more such pairs): drop one of the two, or name "
-        "the episodes",
+        "column 't' is the same in rows 1 and 3 (and 1 more such pairs): drop one of the two, or name the episodes",
     ),
     "nan": (
         {"x": [1.0, np.nan, 2.0, 3.0]},

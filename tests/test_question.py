@@ -202,8 +202,7 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "kept in a group": (
         {"targets": "y", "keep": ["a"], "groups": {"one": ["a", "b"]}},
-        "column 'a' is in keep and in group 'one': what is kept is never removed, so take it out of the "
-        "group",
+        "column 'a' is in keep and in group 'one': what is kept is never removed, so take it out of the group",
     ),
     "empty group": (
         {"targets": "y", "groups": {"one": []}},

@@ -168,9 +168,7 @@ def test_normal_plus_laplace_inverse() -> None:
     s, b = np.sqrt(1 - weight), np.sqrt(weight / 2)
     y = np.linspace(0.0, 6.0, 61)[:, None]
     tail = normal_laplace_cdf(-y, s, b)
-    np.testing.assert_allclose(
-        normal_laplace_upper(np.log(tail), s, b), np.broadcast_to(y, tail.shape), atol=1e-8
-    )
+    np.testing.assert_allclose(normal_laplace_upper(np.log(tail), s, b), np.broadcast_to(y, tail.shape), atol=1e-8)
     far = normal_laplace_upper(np.full(len(weight), -700.0), s, b)
     assert np.isfinite(far).all()
     assert far[0] == pytest.approx(-stats.norm.ppf(np.exp(-700.0)), rel=1e-9)
@@ -413,9 +411,7 @@ def test_oracle_can_be_sent_to_a_worker() -> None:
         system = small(name)
         again = pickle.loads(pickle.dumps(system.oracle()))
         y, z = pick(system, *system.targets), np.ones((len(system.table), len(system.targets)))
-        one, two = (
-            oracle.fit(system.table, y, seed=0).push(system.table, z) for oracle in (again, system.oracle())
-        )
+        one, two = (oracle.fit(system.table, y, seed=0).push(system.table, z) for oracle in (again, system.oracle()))
         np.testing.assert_array_equal(one, two)
 
 

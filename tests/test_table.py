@@ -122,8 +122,7 @@ def sources(folder: Path) -> dict[str, Any]:
         "dict of lists": SAME,
         "dict of arrays": {name: np.array(cells) for name, cells in SAME.items()},
         "dict of series with different indexes": {
-            name: pd.Series(cells, index=np.roll([0, 1, 2], i))
-            for i, (name, cells) in enumerate(SAME.items())
+            name: pd.Series(cells, index=np.roll([0, 1, 2], i)) for i, (name, cells) in enumerate(SAME.items())
         },
         "dict of polars series": {name: pl.Series(cells) for name, cells in SAME.items()},
         "structured array": frame.astype({"t": object}).to_records(index=False),
@@ -201,9 +200,7 @@ def test_floats_come_back_exactly(matrix: np.ndarray) -> None:
 
 
 @given(matrices)
-def test_floats_come_back_exactly_from_csv(
-    tmp_path_factory: pytest.TempPathFactory, matrix: np.ndarray
-) -> None:
+def test_floats_come_back_exactly_from_csv(tmp_path_factory: pytest.TempPathFactory, matrix: np.ndarray) -> None:
     path = tmp_path_factory.getbasetemp() / "exact.csv"
     pd.DataFrame(matrix).add_prefix("c").to_csv(path, index=False)
     np.testing.assert_array_equal(read(path).frame().to_numpy(), matrix)
@@ -243,8 +240,7 @@ BAD_CELLS: dict[str, tuple[Any, str]] = {
     "inf": ([1.0, -np.inf, np.inf], "is infinite in row 2 and 1 more row: drop or replace those rows"),
     "text among numbers": (
         ["1", "2.5", "n/a", "?"],
-        "has text among its numbers, 'n/a' in row 3 and 1 more row: make every cell a number, or drop "
-        "those rows",
+        "has text among its numbers, 'n/a' in row 3 and 1 more row: make every cell a number, or drop those rows",
     ),
     "text among numbers, with a gap": (
         [1, None, "three", 4],
@@ -278,8 +274,7 @@ BAD_CELLS: dict[str, tuple[Any, str]] = {
     ),
     "too large": (
         [1.0, -2e200, 1e300],
-        "is -2e+200, too large to be squared in double precision, in row 2 and 1 more row: rescale the "
-        "column",
+        "is -2e+200, too large to be squared in double precision, in row 2 and 1 more row: rescale the column",
     ),
     "too small": (
         [1e-200, 2e-200],
@@ -340,9 +335,7 @@ def test_bad_periods() -> None:
     assert complaint(table, periodic={"t": 1.0}) == (
         "the table: column 't' must hold numbers but holds labels such as 'a': convert it to numbers"
     )
-    assert complaint(table, periodic="angle").startswith(
-        "periodic must map columns to periods, like {'angle': 6.2"
-    )  # type: ignore[arg-type]
+    assert complaint(table, periodic="angle").startswith("periodic must map columns to periods, like {'angle': 6.2")  # type: ignore[arg-type]
 
 
 def test_unknown_column() -> None:

@@ -151,9 +151,7 @@ def _check_integers(cells: pd.Series, where: str) -> None:
     elif cells.dtype.kind == "f":
         return
     else:
-        wide = np.array(
-            [isinstance(cell, numbers.Integral) and abs(int(cell)) > WIDEST_INTEGER for cell in cells]
-        )
+        wide = np.array([isinstance(cell, numbers.Integral) and abs(int(cell)) > WIDEST_INTEGER for cell in cells])
     if wide.any():
         first = f"is {cells.iloc[int(np.argmax(wide))]}, an integer past 2**53 that a double cannot hold,"
         _refuse(wide, where, first, "subtract an offset, or leave the column out if it is an identifier")

@@ -188,9 +188,7 @@ def _checked_lags(lags: object) -> int:
     except TypeError:
         depth = -1
     if depth < 0:
-        raise InputError(
-            f"lags must be a whole number, 0 or above; got {lags!r}: 9 means now and nine steps back"
-        )
+        raise InputError(f"lags must be a whole number, 0 or above; got {lags!r}: 9 means now and nine steps back")
     return depth
 
 
@@ -209,9 +207,7 @@ def _check_roles(
         raise InputError(f"{source}: {listed(both)} named in both state and action: name each in one of them")
     for option, value in (("episode", episode), ("time", time)):
         if value is not None and str(value) in (*states, *actions):
-            raise InputError(
-                f"{source}: column '{value}' is named in {option} and in state or action: choose one"
-            )
+            raise InputError(f"{source}: column '{value}' is named in {option} and in state or action: choose one")
     strays = [name for name in periods if name not in (*states, *actions)]
     if strays:
         raise InputError(f"{source}: periodic names {listed(strays)}, neither a state nor an action: drop it")

@@ -34,9 +34,7 @@ def pick_names(value: Any, columns: Sequence[str], source: str, option: str) -> 
     return names
 
 
-def pick_periods(
-    periodic: Mapping[str, float] | None, columns: Sequence[str], source: str
-) -> dict[str, float]:
+def pick_periods(periodic: Mapping[str, float] | None, columns: Sequence[str], source: str) -> dict[str, float]:
     """Column -> period, each column known and each period finite and above zero.
 
     >>> pick_periods({"angle": 360}, ["angle", "y"], "the table")

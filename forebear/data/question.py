@@ -166,18 +166,14 @@ def _groups(groups: object, columns: tuple[str, ...], source: str, kept: set[str
     if groups is None:
         return {}
     if not isinstance(groups, Mapping):
-        raise InputError(
-            f"groups must map names to lists of columns, like {{'lag 1': ['a_1']}}; got {groups!r}"
-        )
+        raise InputError(f"groups must map names to lists of columns, like {{'lag 1': ['a_1']}}; got {groups!r}")
     group_of: dict[str, str] = {}
     for name, members in ((str(key), value) for key, value in groups.items()):
         members = pick_names(members, columns, source, f"group '{name}'")
         if not members:
             raise InputError(f"{source}: group '{name}' is empty: give it columns or drop it")
         if name in columns and name not in members:
-            raise InputError(
-                f"{source}: group '{name}' has the name of a column outside it: rename the group"
-            )
+            raise InputError(f"{source}: group '{name}' has the name of a column outside it: rename the group")
         for member in members:
             if member in group_of:
                 both = f"'{group_of[member]}' and '{name}'"

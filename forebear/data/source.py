@@ -155,9 +155,7 @@ def _from_matrix(data: np.ndarray) -> pd.DataFrame:
     if data.dtype.names:
         return _from_arrays({name: data[name] for name in data.dtype.names})
     if data.ndim != 2:
-        raise InputError(
-            f"{IN_MEMORY}: an array must have two axes, rows and columns; got shape {data.shape}"
-        )
+        raise InputError(f"{IN_MEMORY}: an array must have two axes, rows and columns; got shape {data.shape}")
     return pd.DataFrame(data, columns=pd.Index([f"x{i}" for i in range(data.shape[1])]))
 
 

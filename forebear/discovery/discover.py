@@ -21,7 +21,8 @@ from forebear.flow.sampler import NetworkSampler, Sampler
 from forebear.flow.samplers import SAMPLERS
 from forebear.run.engine import spread
 from forebear.run.folder import RunFolder, fingerprint
-from forebear.run.progress import Show, progress as show_progress
+from forebear.run.progress import Show
+from forebear.run.progress import progress as show_progress
 
 # Targets whose samplers are trained side by side. Fixed, so that the result does not depend on `jobs`.
 _TOGETHER = 16
@@ -104,8 +105,7 @@ def discover(
     with show_progress(progress) as show:
         paths = _paths(work, studies, folder, jobs, show)
     by_run = tuple(
-        {q.target: p[q.target] for q in questions}
-        for p in (_merge(paths, studies, number) for number in range(runs))
+        {q.target: p[q.target] for q in questions} for p in (_merge(paths, studies, number) for number in range(runs))
     )
     choices = tuple({target: _choose(chooser, path) for target, path in run.items()} for run in by_run)
     found = Found({q.target: q for q in questions}, by_run, choices, record, time.perf_counter() - started)
@@ -145,9 +145,7 @@ def _problem(
     data: Any, targets: Any, candidates: Any, keep: Any, groups: Any, periodic: Any
 ) -> tuple[Table, list[Question]]:
     frame, source = open_frame(data)
-    questions = ask(
-        list(frame.columns), source, targets=targets, candidates=candidates, keep=keep, groups=groups
-    )
+    questions = ask(list(frame.columns), source, targets=targets, candidates=candidates, keep=keep, groups=groups)
     used = {name for question in questions for name in (question.target, *question.inputs)}
     table = read_columns(frame, source, used, periodic)
     check_questions(table, questions)
@@ -168,9 +166,7 @@ def _subset(rows: int, runs: int, config: Settings) -> int | None:
     return None if runs == 1 else max(1, round(config.subset * rows))
 
 
-def _studies(
-    questions: Sequence[Question], joint: bool, runs: int, seed: int, rows: int | None
-) -> list[Study]:
+def _studies(questions: Sequence[Question], joint: bool, runs: int, seed: int, rows: int | None) -> list[Study]:
     together = len(questions) if joint else _TOGETHER
     return [
         Study(tuple(questions[start : start + together]), joint, run, rows, (seed, run, start))
@@ -199,9 +195,7 @@ def _paths(
         # Training and pruning cost about the same.
         within = {"train": share / 2, "prune": 0.5 + share / 2}[stage]
         label = studies[waiting[len(done) - already]].label
-        show(
-            f"{label} ({'training' if stage == 'train' else 'pruning'})", (len(done) + within) / len(studies)
-        )
+        show(f"{label} ({'training' if stage == 'train' else 'pruning'})", (len(done) + within) / len(studies))
 
     already = len(done)
     function = _Piece(work, tuple(studies), tick if alone else _silent)

@@ -11,7 +11,6 @@ from forebear.data.table import Column, Table
 from forebear.flow.sampler import Law
 from forebear.kernel import factors
 
-
 # Hyper-parameters are chosen on this many distilled rows: the choice costs their cube at every grid point.
 ROWS_TO_TUNE = 1_200
 
@@ -65,9 +64,7 @@ class Lengthscales(NamedTuple):
         return self.inputs if isinstance(self.inputs, float | int) else self.inputs[name]
 
 
-def embed(
-    columns: Sequence[Column], rows: np.ndarray, z: np.ndarray, lengthscales: Lengthscales
-) -> np.ndarray:
+def embed(columns: Sequence[Column], rows: np.ndarray, z: np.ndarray, lengthscales: Lengthscales) -> np.ndarray:
     """Points (inputs + latents, width, M) of the product kernel, inputs first.
 
     Real inputs and latents are standardised on the distilled rows, angles are left raw, categories are equal

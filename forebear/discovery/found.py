@@ -169,9 +169,7 @@ class Found:
 
     def _check_target(self, target: str) -> None:
         if target not in self.questions:
-            raise InputError(
-                f"'{target}' is not a target of this result. {near_miss(target, self.questions)}"
-            )
+            raise InputError(f"'{target}' is not a target of this result. {near_miss(target, self.questions)}")
 
     def _agreed(self, target: str) -> set[str]:
         return {unit for unit, share in self.frequencies[target].items() if share > 0.5}
@@ -204,9 +202,7 @@ def load(folder: str | FilePath) -> Found:
     record = read_json(file)
     try:
         if record["format"] > FORMAT:
-            raise InputError(
-                f"{file}: written by a newer forebear (format {record['format']}): update this one"
-            )
+            raise InputError(f"{file}: written by a newer forebear (format {record['format']}): update this one")
         return _restore(record)
     except (KeyError, TypeError, ValueError) as error:
         if isinstance(error, InputError):

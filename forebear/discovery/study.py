@@ -121,9 +121,7 @@ def _path(
     columns = [table.columns[name] for name in question.inputs]
     choice = _hyperparameters(columns, draws, output, settings.kernel)
     lengthscale = settings.kernel.lengthscale
-    lengthscales = Lengthscales(
-        choice.lengthscale if lengthscale is None else lengthscale, choice.latent_lengthscale
-    )
+    lengthscales = Lengthscales(choice.lengthscale if lengthscale is None else lengthscale, choice.latent_lengthscale)
     points = embed(columns, draws.rows, draws.z, lengthscales)
     place = {name: number for number, name in enumerate(question.inputs)}
     units = {unit: tuple(place[name] for name in members) for unit, members in question.units.items()}

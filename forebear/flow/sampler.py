@@ -120,10 +120,7 @@ class NetworkSampler(abc.ABC):
         )
         arrays, static = eqx.partition(models, eqx.is_array)
         each = [eqx.combine(jax.tree.map(lambda a, i=i: a[i], arrays), static) for i in range(len(tasks))]
-        return [
-            NetworkLaw(self, each[i], encoder, task.inputs, centre[i], scale[i])
-            for i, task in enumerate(tasks)
-        ]
+        return [NetworkLaw(self, each[i], encoder, task.inputs, centre[i], scale[i]) for i, task in enumerate(tasks)]
 
     def _train(
         self, data: Rows, held_out: Rows | None, masks: np.ndarray, seed: int, tick: Callable[[float], None]

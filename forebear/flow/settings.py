@@ -15,11 +15,11 @@ class FlowSettings:
     depth: int = 4
     """hidden layers"""
     activation: Literal["silu", "relu", "tanh"] = "silu"
-    steps: int | None = 1_500
+    steps: int | None = 1_000
     """optimiser steps; None: as many as `epochs` passes over the data take"""
     epochs: int = 1_000
     """passes over the data when `steps` is None"""
-    batch: int = 1_000
+    batch: int = 512
     """rows in a step, or every row when there are fewer"""
     rate: float = 5e-3
     """peak learning rate of Adam"""
@@ -45,5 +45,5 @@ class FlowSettings:
         return self.epochs * max(1, rows // self.batch)
 
 
-PUBLISHED = FlowSettings(steps=None, rate=1e-4, schedule="constant", averaging=0.0, solver="tsit5")
+PUBLISHED = FlowSettings(steps=None, batch=1_000, rate=1e-4, schedule="constant", averaging=0.0, solver="tsit5")
 """Adam at a constant rate of 1e-4, a thousand epochs, an adaptive solver: the preset "paper"."""

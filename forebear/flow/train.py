@@ -107,9 +107,7 @@ def train(
     validation_key, training_key = jr.split(key)
     for call in range(_CALLS):
         start, stop = total * call // _CALLS, total * (call + 1) // _CALLS
-        state = _advance(
-            state, data, seen, recipe, training_key, start, stop, batch=batch, loss=loss, static=static
-        )
+        state = _advance(state, data, seen, recipe, training_key, start, stop, batch=batch, loss=loss, static=static)
         if not bool(jnp.isfinite(state.loss)):
             raise Diverged(f"training diverged within {stop} steps at a rate of {settings.rate:g}")
         if held_out is not None:

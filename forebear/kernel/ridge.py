@@ -45,9 +45,7 @@ def ridge(kernel: ArrayLike, y: ArrayLike, nugget: float) -> Ridge:
             return Ridge(alpha, signal, nsr, used)
         used = max(_SMALLEST_JITTER, 10 * used)
         if used > _LARGEST_JITTER and used > nugget * 1e6:
-            raise FloatingPointError(
-                f"the kernel matrix cannot be factorised, even with a nugget of {used:.1e}"
-            )
+            raise FloatingPointError(f"the kernel matrix cannot be factorised, even with a nugget of {used:.1e}")
 
 
 @jax.jit

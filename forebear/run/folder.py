@@ -37,9 +37,7 @@ def write_json(file: Path, content: Any) -> None:
             Path(scratch).unlink(missing_ok=True)
             raise
     except OSError as error:
-        raise InputError(
-            f"{file.parent}: cannot write there ({error.strerror}): choose another folder"
-        ) from None
+        raise InputError(f"{file.parent}: cannot write there ({error.strerror}): choose another folder") from None
 
 
 def read_json(file: Path) -> Any:

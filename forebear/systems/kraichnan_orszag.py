@@ -29,9 +29,7 @@ def kraichnan_orszag(trajectories: int = 50, steps: int = 10_000, dt: float = 0.
     positive(trajectories=trajectories, steps=steps, dt=dt)
     rng = np.random.default_rng(seed)
     start = 2.0 * rng.standard_normal((trajectories, 3))
-    states, increments = euler_maruyama(
-        _drift, lambda x: np.full(x.shape, NOISE), start, steps=steps, dt=dt, rng=rng
-    )
+    states, increments = euler_maruyama(_drift, lambda x: np.full(x.shape, NOISE), start, steps=steps, dt=dt, rng=rng)
     candidates, targets = numbered("x", 3), numbered("dx", 3)
     values = np.hstack([states.reshape(-1, 3), increments.reshape(-1, 3)])
     return System(

@@ -38,9 +38,7 @@ def lorenz63(
     not_negative(burn_in=burn_in)
     rng = np.random.default_rng(seed)
     start = rng.uniform(-15, 15, size=(trajectories, 3))
-    states, increments = euler_maruyama(
-        _drift, lambda x: noise * x, start, steps=burn_in + steps, dt=dt, rng=rng
-    )
+    states, increments = euler_maruyama(_drift, lambda x: noise * x, start, steps=burn_in + steps, dt=dt, rng=rng)
     x = states[:, burn_in:].reshape(-1, 3)
     dx = increments[:, burn_in:].reshape(-1, 3)
     y = dx - _drift(x) * dt if residuals else dx

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -40,6 +41,22 @@ class System:
     """column -> period"""
     quantiles: Mapping[str, Quantile] = field(default_factory=dict)
     """target -> exact conditional quantile map, for the targets that have one"""
+
+    def options(self, *targets: str) -> dict[str, Any]:
+        """What to ask `forebear.discover` of the table, for all targets or for some.
+
+        >>> from forebear.systems import algebraic
+        >>> algebraic(rows=5).options("y1")
+        {'targets': ['y1'], 'candidates': ['x1', 'x2', 'x3'], 'keep': {}, 'groups': None, 'periodic': None}
+        """
+        chosen = list(targets or self.targets)
+        return {
+            "targets": chosen,
+            "candidates": list(self.candidates),
+            "keep": {target: self.keep[target] for target in chosen if target in self.keep},
+            "groups": self.groups or None,
+            "periodic": self.periodic or None,
+        }
 
     def oracle(self) -> Oracle:
         """The exact sampler of this system's targets.
