@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
+from forebear.data.column import cells_of
 from forebear.data.table import Column, Table
 
 
@@ -52,13 +53,14 @@ class ColumnCode:
 class Encoder:
     """The input columns of a table as one matrix of features.
 
-    >>> from forebear.data.table import open_frame, read_columns
-    >>> frame, source = open_frame({"a": [0.0, 2.0], "b": ["u", "v"]})
-    >>> encoder = Encoder.of(read_columns(frame, source, ["a", "b"], {}), ["a", "b"])
-    >>> encoder.encode(frame).tolist()
-    [[-1.0, 1.0, 0.0], [1.0, 0.0, 1.0]]
-    >>> encoder.mask(["b"]).tolist()
-    [0.0, 1.0, 1.0]
+        >>> from forebear.data.column import cells_of
+    from forebear.data.table import open_frame, read_columns
+        >>> frame, source = open_frame({"a": [0.0, 2.0], "b": ["u", "v"]})
+        >>> encoder = Encoder.of(read_columns(frame, source, ["a", "b"], {}), ["a", "b"])
+        >>> encoder.encode(frame).tolist()
+        [[-1.0, 1.0, 0.0], [1.0, 0.0, 1.0]]
+        >>> encoder.mask(["b"]).tolist()
+        [0.0, 1.0, 1.0]
     """
 
     codes: tuple[ColumnCode, ...]
@@ -80,7 +82,7 @@ class Encoder:
     def encode(self, frame: pd.DataFrame) -> np.ndarray:
         """Features (rows, width) in float32; columns that `frame` lacks are zero, as a mask would make them."""
         parts = [
-            code.encode(frame[code.name]) if code.name in frame else np.zeros((len(frame), code.width))
+            code.encode(cells_of(frame, code.name)) if code.name in frame else np.zeros((len(frame), code.width))
             for code in self.codes
         ]
         return np.concatenate(parts, axis=1).astype(np.float32)

@@ -32,8 +32,10 @@ from forebear.flow.train import Diverged, Rows, train
 class Law(Protocol):
     """The conditional law of some outputs given inputs, as a map from latents to draws."""
 
-    latents: int
-    """standard normal latents of a draw; 0 for a deterministic law"""
+    @property
+    def latents(self) -> int:
+        """Standard normal latents of a draw; 0 for a deterministic law."""
+        ...
 
     def push(self, given: pd.DataFrame, z: np.ndarray) -> np.ndarray:
         """Draws (rows, outputs) at the rows of `given`, one for each row of latents z (rows, latents)."""
@@ -171,7 +173,7 @@ class NetworkLaw:
         return np.asarray(_pull(self.model, self._features(given), scaled, self.sampler), float)
 
     def _features(self, given: pd.DataFrame) -> Array:
-        return jnp.asarray(self.encoder.encode(given[list(self.inputs)]))
+        return jnp.asarray(self.encoder.encode(given.filter(list(self.inputs))))
 
 
 @partial(jax.jit, static_argnames="sampler")

@@ -8,6 +8,7 @@ import jax
 import jax.numpy as jnp
 import jax.random as jr
 from jax import Array
+from jax.typing import ArrayLike
 
 from forebear.flow.network import Network
 from forebear.flow.sampler import NetworkSampler
@@ -71,7 +72,7 @@ class FlowSampler(NetworkSampler):
 
     @staticmethod
     def _velocity(model: Network, x: Array) -> Velocity:
-        def velocity(t: Array, zeta: Array) -> Array:
+        def velocity(t: ArrayLike, zeta: Array) -> Array:
             time = jnp.full((zeta.shape[0], 1), t, zeta.dtype)
             return model(jnp.concatenate([zeta, time, x], axis=1))
 

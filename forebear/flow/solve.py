@@ -11,10 +11,11 @@ from collections.abc import Callable
 import jax
 import jax.numpy as jnp
 from jax import Array
+from jax.typing import ArrayLike
 
 from forebear.flow.settings import FlowSettings
 
-Velocity = Callable[[Array, Array], Array]
+Velocity = Callable[[ArrayLike, Array], Array]
 
 
 def integrate(velocity: Velocity, start: Array, settings: FlowSettings, *, backward: bool = False) -> Array:

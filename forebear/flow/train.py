@@ -8,13 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import jax.random as jr
-import numpy as np
 import optax
 from jax import Array
 from jax.typing import ArrayLike
@@ -22,7 +21,7 @@ from jax.typing import ArrayLike
 from forebear.flow.settings import FlowSettings
 
 Model = TypeVar("Model", bound=eqx.Module)
-Loss = Callable[[eqx.Module, Array, Array, Array], Array]
+Loss = Callable[[Any, Array, Array, Array], Array]
 """(model, x (batch, features), y (batch, outputs), key) -> mean loss of the batch"""
 
 _WARM_UP = 0.05
@@ -37,9 +36,9 @@ class Diverged(FloatingPointError):
 class Rows(NamedTuple):
     """What the models learn from."""
 
-    x: Array | np.ndarray
+    x: Any
     """(rows, features), the same for every model"""
-    y: Array | np.ndarray
+    y: Any
     """(models, rows, outputs)"""
 
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 import jax
 import jax.numpy as jnp
 from jax import Array
+from jax.typing import ArrayLike
 
 from forebear.kernel.gram import factor, row_block
 from forebear.kernel.precision import double
 
 
 @double
-def energies(kernel: Array, points: Array, alpha: Array, units: Array, active: Array) -> Array:
+def energies(kernel: ArrayLike, points: ArrayLike, alpha: ArrayLike, units: ArrayLike, active: ArrayLike) -> Array:
     """alpha' K_u alpha for the units listed in `active`, where K_u holds all terms of K that involve unit u.
 
     K_u = K o (1 - prod over members of 1 / (1 + k)). `units` has shape (units, most members): input numbers

@@ -9,6 +9,7 @@ from __future__ import annotations
 import jax
 import jax.numpy as jnp
 from jax import Array
+from jax.typing import ArrayLike
 
 from forebear.kernel.precision import double
 
@@ -33,7 +34,7 @@ def factor(points: Array, j: Array, i: Array) -> Array:
 
 
 @double
-def gram(points: Array, active: Array) -> Array:
+def gram(points: ArrayLike, active: ArrayLike) -> Array:
     """Product over the active inputs of (1 + k) / 2, as a rows x rows float64 matrix.
 
     `points` has shape (inputs, width, rows), see `factors`; `active` is a boolean mask over inputs.
@@ -60,7 +61,7 @@ def _gram(points: Array, active: Array, block: int) -> Array:
 
 
 @double
-def divide_out(kernel: Array, points: Array, members: Array) -> Array:
+def divide_out(kernel: Array, points: ArrayLike, members: ArrayLike) -> Array:
     """The kernel without the inputs `members`: each of their factors is divided out of `kernel`.
 
     `members` holds input numbers, padded with -1. Factors lie in [1/2, 1], so each division costs no more than

@@ -57,7 +57,7 @@ def choose(
         kernel = gram(points, np.ones(len(points), bool))
         errors[place] = cross_errors(kernel, y, np.array(nuggets) * 0.5 ** len(points))
     errors[np.isnan(errors)] = np.inf  # a kernel that cannot be factorised at this nugget
-    place, which = np.unravel_index(np.argmin(errors), errors.shape)
+    place, which = divmod(int(np.argmin(errors)), len(nuggets))
     return Choice(*grid[place], nuggets[which])
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 
 import matplotlib.pyplot as plt
-import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import FancyArrowPatch
@@ -47,7 +46,7 @@ def path_figure(found: Found, target: str, ax: Axes | None = None) -> Axes:
     """Noise-to-signal ratio as units go, one thin line a run; the chosen set is marked on the first."""
     axis = ax if ax is not None else plt.subplots(figsize=(5, 3), layout="constrained")[1]
     path, chosen = found.runs[0][target], set(found.choices[0][target])
-    steps = np.arange(len(path.nsr))
+    steps = range(len(path.nsr))
     for run in found.runs[1:]:
         axis.plot(steps, run[target].nsr, color=GONE, lw=0.8, alpha=0.6, zorder=1)
     axis.plot(steps, path.nsr, color=INK, lw=1.4, zorder=2)

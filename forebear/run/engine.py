@@ -13,9 +13,7 @@ Piece = TypeVar("Piece")
 Result = TypeVar("Result")
 
 
-def spread(
-    function: Callable[[Piece], Result], pieces: Sequence[Piece], jobs: int | Any
-) -> Iterator[tuple[Piece, Result]]:
+def spread(function: Callable[[Piece], Result], pieces: Sequence[Piece], jobs: Any) -> Iterator[tuple[Piece, Result]]:
     """Each piece with its result, in order. `jobs`: a number of processes, or a dask.distributed.Client.
 
     >>> list(spread(abs, [-1, 2], jobs=1))
