@@ -14,15 +14,17 @@ from forebear.data.question import Question, ask, check_questions
 from forebear.data.table import Table, open_frame, read_columns
 from forebear.discovery.choose import RULES, Rule
 from forebear.discovery.found import Found
-from forebear.discovery.path import Path
 from forebear.discovery.settings import Settings, resolve
-from forebear.discovery.study import Study, Tick, study
+from forebear.discovery.study import Outcome, Study, Tick, study
 from forebear.flow.sampler import NetworkSampler, Sampler
 from forebear.flow.samplers import SAMPLERS
 from forebear.run.engine import spread
 from forebear.run.folder import RunFolder, fingerprint
 from forebear.run.progress import Show
 from forebear.run.progress import progress as show_progress
+
+CERTIFIED = "certified"
+"""the rule that searches for the smallest set that passes the test of latent independence, on or off the path"""
 
 # Targets whose samplers are trained side by side. Fixed, so that the result does not depend on `jobs`.
 _TOGETHER = 16
@@ -35,7 +37,7 @@ def discover(
     keep: Sequence[str] | Mapping[str, Sequence[str]] = (),
     groups: Mapping[str, Sequence[str]] | None = None,
     periodic: Mapping[str, float] | None = None,
-    rule: str | Rule = "nsr-jump",
+    rule: str | Rule = CERTIFIED,
     preset: str = "fast",
     runs: int = 1,
     seed: int = 0,
@@ -56,7 +58,8 @@ def discover(
         keep: inputs that are conditioned on and never removed, for all targets or as {target: list}.
         groups: {name: columns} that are removed together and reported under the name.
         periodic: {column: period} of angles.
-        rule: how to choose from the pruning path: "nsr-jump", or a callable from a path to names.
+        rule: "certified", the smallest set whose latents know nothing of the other candidates, with the evidence;
+            "nsr-jump", the published rule, which reads the pruning path; or a callable from a path to names.
         preset: "fast", or "paper" for the published optimiser, steps, solver, tolerances and kernel.
         runs: independent repeats, each on a random subset of the rows (`subset`), with its own training and
             distillation; the answer is what more than half of them chose, and frequencies tell how many.
@@ -68,10 +71,10 @@ def discover(
             the interface of `forebear.Sampler`.
         joint: model all targets by one joint sampler, whose latents all enter the kernel; the targets must then
             have the same inputs.
-        **settings: any field of `FlowSettings` and `KernelSettings`, `folds` and `subset`.
+        **settings: any field of `FlowSettings`, `KernelSettings` and `CertificateSettings`, `folds` and `subset`.
 
     Returns:
-        A `Found`: ancestors, graph, paths, frequencies, plots.
+        A `Found`: ancestors, graph, certificates, effects, paths, frequencies, plots.
 
     >>> import numpy as np, pandas as pd
     >>> rng = np.random.default_rng(0)
@@ -83,11 +86,12 @@ def discover(
     """
     started = time.perf_counter()
     chooser, fitter, config = _options(rule, sampler, preset, settings)
+    certified = rule == CERTIFIED
     _check_counts(runs=(runs, 1), seed=(seed, 0))
     table, questions = _problem(data, targets, candidates, keep, groups, periodic)
     if joint:
         _check_joint(questions)
-    studies = _studies(questions, joint, runs, seed, _subset(table.rows, runs, config))
+    studies = _studies(questions, joint, runs, seed, _subset(table.rows, runs, config), certified)
     record = {
         "preset": preset,
         "rule": _name(rule),
@@ -103,12 +107,16 @@ def discover(
         folder = RunFolder(out, {**record, **identity})
     work = partial(study, table, sampler=fitter, settings=config)
     with show_progress(progress) as show:
-        paths = _paths(work, studies, folder, jobs, show)
-    by_run = tuple(
-        {q.target: p[q.target] for q in questions} for p in (_merge(paths, studies, number) for number in range(runs))
+        outcomes = _outcomes(work, studies, folder, jobs, show)
+    by_run = [_merge(outcomes, studies, number) for number in range(runs)]
+    found = Found(
+        {q.target: q for q in questions},
+        tuple({q.target: run[q.target].path for q in questions} for run in by_run),
+        tuple({q.target: _choose(chooser, run[q.target]) for q in questions} for run in by_run),
+        tuple({q.target: c for q in questions if (c := run[q.target].certificate) is not None} for run in by_run),
+        record,
+        time.perf_counter() - started,
     )
-    choices = tuple({target: _choose(chooser, path) for target, path in run.items()} for run in by_run)
-    found = Found({q.target: q for q in questions}, by_run, choices, record, time.perf_counter() - started)
     if out is not None:
         found.save(out)
     return found
@@ -116,17 +124,17 @@ def discover(
 
 def _options(
     rule: str | Rule, sampler: str | Sampler, preset: str, settings: Mapping[str, Any]
-) -> tuple[Rule, Sampler | NetworkSampler, Settings]:
+) -> tuple[Rule | None, Sampler | NetworkSampler, Settings]:
     config = resolve(preset, settings)
-    if isinstance(rule, str) and rule not in RULES:
-        raise InputError(f"unknown rule '{rule}'. {near_miss(rule, RULES)}")
+    if isinstance(rule, str) and rule not in (CERTIFIED, *RULES):
+        raise InputError(f"unknown rule '{rule}'. {near_miss(rule, (CERTIFIED, *RULES))}")
     if not isinstance(rule, str) and not callable(rule):
         raise InputError(f"rule must be a name or a callable from a path to names; got {rule!r}")
     if isinstance(sampler, str) and sampler not in SAMPLERS:
         raise InputError(f"unknown sampler '{sampler}'. {near_miss(sampler, SAMPLERS)}")
     if not isinstance(sampler, str | Sampler):
         raise InputError(f"sampler must be a name or have a method fit(given, y, *, seed); got {sampler!r}")
-    chooser = RULES[rule]() if isinstance(rule, str) else rule
+    chooser = rule if not isinstance(rule, str) else None if rule == CERTIFIED else RULES[rule]()
     fitter = SAMPLERS[sampler](config.flow) if isinstance(sampler, str) else sampler
     return chooser, fitter, config
 
@@ -166,45 +174,57 @@ def _subset(rows: int, runs: int, config: Settings) -> int | None:
     return None if runs == 1 else max(1, round(config.subset * rows))
 
 
-def _studies(questions: Sequence[Question], joint: bool, runs: int, seed: int, rows: int | None) -> list[Study]:
+def _studies(
+    questions: Sequence[Question], joint: bool, runs: int, seed: int, rows: int | None, certified: bool
+) -> list[Study]:
     together = len(questions) if joint else _TOGETHER
     return [
-        Study(tuple(questions[start : start + together]), joint, run, rows, (seed, run, start))
+        Study(tuple(questions[start : start + together]), joint, run, rows, (seed, run, start), certified)
         for run in range(runs)
         for start in range(0, len(questions), together)
     ]
 
 
-def _paths(
-    work: Callable[..., dict[str, Path]],
+def _outcomes(
+    work: Callable[..., dict[str, Outcome]],
     studies: Sequence[Study],
     folder: RunFolder | None,
     jobs: Any,
     show: Show,
-) -> list[dict[str, Path]]:
-    """The paths of every study, from the folder where it has them."""
-    done: dict[int, dict[str, Path]] = {}
+) -> list[dict[str, Outcome]]:
+    """The outcomes of every study, from the folder where it has them."""
+    done: dict[int, dict[str, Outcome]] = {}
     for number in range(len(studies)) if folder else ():
         saved = folder.get(number) if folder else None
         if saved is not None:
-            done[number] = {target: Path.restore(record) for target, record in saved.items()}
+            done[number] = {target: Outcome.restore(record) for target, record in saved.items()}
     waiting = [number for number in range(len(studies)) if number not in done]
     alone = isinstance(jobs, int) and (jobs == 1 or len(waiting) < 2)
 
     def tick(stage: str, share: float) -> None:
-        # Training and pruning cost about the same.
-        within = {"train": share / 2, "prune": 0.5 + share / 2}[stage]
-        label = studies[waiting[len(done) - already]].label
-        show(f"{label} ({'training' if stage == 'train' else 'pruning'})", (len(done) + within) / len(studies))
+        work_now = studies[waiting[len(done) - already]]
+        first, length, word = _STAGES[work_now.certified][stage]
+        show(f"{work_now.label} ({word})", (len(done) + first + length * share) / len(studies))
 
     already = len(done)
     function = _Piece(work, tuple(studies), tick if alone else _silent)
-    for number, paths in spread(function, waiting, jobs):
+    for number, outcomes in spread(function, waiting, jobs):
         if folder:
-            folder.put(number, {target: path.record() for target, path in paths.items()})
-        done[number] = paths
+            folder.put(number, {target: outcome.record() for target, outcome in outcomes.items()})
+        done[number] = outcomes
         show(studies[number].label, len(done) / len(studies))
     return [done[number] for number in range(len(studies))]
+
+
+# Where each stage begins and how long it takes, as shares of a study, with and without a certificate.
+_STAGES = {
+    False: {"train": (0.0, 0.5, "training"), "prune": (0.5, 0.5, "pruning")},
+    True: {
+        "train": (0.0, 0.25, "training"),
+        "prune": (0.25, 0.25, "pruning"),
+        "certify": (0.5, 0.5, "certifying"),
+    },
+}
 
 
 def _silent(stage: str, share: float) -> None:
@@ -215,27 +235,31 @@ def _silent(stage: str, share: float) -> None:
 class _Piece:
     """One study by its number; a class, so that it can travel to a worker process."""
 
-    work: Callable[..., dict[str, Path]]
+    work: Callable[..., dict[str, Outcome]]
     studies: tuple[Study, ...]
     tick: Tick
 
-    def __call__(self, number: int) -> dict[str, Path]:
+    def __call__(self, number: int) -> dict[str, Outcome]:
         return self.work(self.studies[number], tick=self.tick)
 
 
-def _merge(paths: Sequence[dict[str, Path]], studies: Sequence[Study], run: int) -> dict[str, Path]:
-    merged: dict[str, Path] = {}
+def _merge(paths: Sequence[dict[str, Outcome]], studies: Sequence[Study], run: int) -> dict[str, Outcome]:
+    merged: dict[str, Outcome] = {}
     for one, result in zip(studies, paths, strict=True):
         if one.run == run:
             merged.update(result)
     return merged
 
 
-def _choose(chooser: Rule, path: Path) -> tuple[str, ...]:
-    chosen = tuple(chooser(path))
-    strays = [unit for unit in chosen if unit not in path.units]
+def _choose(chooser: Rule | None, outcome: Outcome) -> tuple[str, ...]:
+    if outcome.certificate is not None:
+        return outcome.certificate.kept
+    assert chooser is not None
+    units = outcome.path.units
+    chosen = tuple(chooser(outcome.path))
+    strays = [unit for unit in chosen if unit not in units]
     if strays:
         raise InputError(
-            f"the rule chose '{strays[0]}', which is not among the candidates. {near_miss(strays[0], path.units)}"
+            f"the rule chose '{strays[0]}', which is not among the candidates. {near_miss(strays[0], units)}"
         )
     return chosen

@@ -13,6 +13,7 @@ import pandas as pd
 
 from forebear._checks import InputError, near_miss
 from forebear.data.question import Question
+from forebear.discovery.certificate import Certificate
 from forebear.discovery.path import Path
 from forebear.run.folder import read_json, write_json
 
@@ -37,6 +38,8 @@ class Found:
     """the pruning path of every target, for each run"""
     choices: tuple[Mapping[str, tuple[str, ...]], ...]
     """the units chosen for every target, for each run"""
+    certified: tuple[Mapping[str, Certificate], ...]
+    """the certificate of every target, for each run; empty mappings under another rule"""
     settings: Mapping[str, Any]
     seconds: float
 
@@ -66,6 +69,30 @@ class Found:
         """For each target the pruning path of the first run: step, removed, nsr, increment, remaining, scores."""
         return {target: path.frame() for target, path in self.runs[0].items()}
 
+    @property
+    def certificates(self) -> dict[str, pd.DataFrame]:
+        """For each target one row a candidate: kept, p_value, effect, statistic, moves; of the first run.
+
+        For a removed candidate the p-value and effect tell whether the latents still depend on it, given the
+        chosen set; for a kept one whether they do when it alone is taken out.
+        """
+        return {target: certificate.frame() for target, certificate in self._certified().items()}
+
+    @property
+    def effects(self) -> dict[str, pd.DataFrame]:
+        """For each target one row an ancestor: shares of its action on location, scale and shape of the law."""
+        return {target: certificate.actions_frame() for target, certificate in self._certified().items()}
+
+    @property
+    def alternatives(self) -> dict[str, tuple[tuple[str, ...], ...]]:
+        """For each target other sets, no larger, that pass the test as well."""
+        return {target: certificate.alternatives for target, certificate in self._certified().items()}
+
+    def _certified(self) -> Mapping[str, Certificate]:
+        if not self.certified[0]:
+            raise InputError(f"rule '{self.settings['rule']}' makes no certificates: discover with rule='certified'")
+        return self.certified[0]
+
     def union(self, targets: Iterable[str] | None = None) -> tuple[str, ...]:
         """The ancestors of several outputs together (of all targets by default)."""
         chosen = list(self.questions) if targets is None else list(targets)
@@ -77,10 +104,11 @@ class Found:
 
     @property
     def graph(self) -> nx.DiGraph:
-        """An edge from every ancestor to its target, with attributes score, frequency and kept.
+        """An edge from every ancestor to its target, with attributes score, p_value, effect, frequency and kept.
 
         The score is the share of the signal that runs through the unit when every candidate is present, in the
-        first run; it ranks units of one target and means nothing on its own.
+        first run; it ranks units of one target and means nothing on its own. p_value and effect say what happens to
+        the latents when the unit is taken out; they are None without a certificate.
         """
         graph = nx.DiGraph()
         frequencies = self.frequencies
@@ -91,7 +119,17 @@ class Found:
             for unit in ancestors:
                 kept = unit in self.questions[target].keep
                 frequency = 1.0 if kept else frequencies[target][unit]
-                graph.add_edge(unit, target, score=scores.get(unit), frequency=frequency, kept=kept)
+                certificate = self.certified[0].get(target)
+                verdict = None if certificate is None else certificate.verdicts.get(unit)
+                graph.add_edge(
+                    unit,
+                    target,
+                    score=scores.get(unit),
+                    p_value=None if verdict is None else verdict.p_value,
+                    effect=None if verdict is None else verdict.effect,
+                    frequency=frequency,
+                    kept=kept,
+                )
         return graph
 
     def to_dict(self) -> dict[str, Any]:
@@ -107,7 +145,7 @@ class Found:
                 "removed": list(path.removed),
                 "nsr": list(path.nsr),
                 "scores": self._first_scores(target),
-                "certificate": {},
+                "certificate": self._evidence(target),
                 "frequency": frequencies[target],
             }
         return {
@@ -116,6 +154,12 @@ class Found:
             "seconds": self.seconds,
             "targets": targets,
         }
+
+    def _evidence(self, target: str) -> dict[str, dict[str, float]]:
+        certificate = self.certified[0].get(target)
+        if certificate is None:
+            return {}
+        return {u: {"p_value": v.p_value, "effect": v.effect} for u, v in certificate.verdicts.items()}
 
     def summary(self) -> str:
         """One line a target, as a person would say it.
@@ -163,6 +207,7 @@ class Found:
             ],
             "runs": [{target: path.record() for target, path in run.items()} for run in self.runs],
             "choices": [dict(choice) for choice in self.choices],
+            "certified": [{target: c.record() for target, c in run.items()} for run in self.certified],
             "settings": dict(self.settings),
             "seconds": self.seconds,
         }
@@ -226,6 +271,7 @@ def _restore(record: Mapping[str, Any]) -> Found:
         {question.target: question for question in questions},
         tuple({target: Path.restore(path) for target, path in run.items()} for run in record["runs"]),
         tuple({t: tuple(units) for t, units in choice.items()} for choice in record["choices"]),
+        tuple({t: Certificate.restore(c) for t, c in run.items()} for run in record["certified"]),
         record["settings"],
         float(record["seconds"]),
     )

@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any
 
 from forebear._checks import InputError, near_miss
+from forebear.discovery.certify import CertificateSettings
 from forebear.flow import settings as flow
 from forebear.kernel import settings as kernel
 
@@ -17,6 +18,7 @@ class Settings:
 
     flow: flow.FlowSettings = field(default_factory=flow.FlowSettings)
     kernel: kernel.KernelSettings = field(default_factory=kernel.KernelSettings)
+    certificate: CertificateSettings = field(default_factory=CertificateSettings)
     folds: int = 2
     """samplers trained for a target, each without one of so many parts of the rows; every draw comes from one
     that has not seen the row. 1: a single sampler, trained on all rows"""
@@ -28,7 +30,8 @@ class Settings:
         lengthscale = self.kernel.lengthscale
         plain = dict(lengthscale) if isinstance(lengthscale, Mapping) else lengthscale
         kernel_settings = replace(self.kernel, lengthscale=plain)
-        return {**asdict(self.flow), **asdict(kernel_settings), "folds": self.folds, "subset": self.subset}
+        stages = {**asdict(self.flow), **asdict(kernel_settings), **asdict(self.certificate)}
+        return {**stages, "folds": self.folds, "subset": self.subset}
 
 
 PRESETS = {
@@ -51,7 +54,8 @@ def resolve(preset: str, changes: Mapping[str, Any]) -> Settings:
     settings = PRESETS[preset]
     flow_names = {f.name for f in fields(settings.flow)}
     kernel_names = {f.name for f in fields(settings.kernel)}
-    known = [*sorted(flow_names | kernel_names), "folds", "subset"]
+    certificate_names = {f.name for f in fields(settings.certificate)}
+    known = [*sorted(flow_names | kernel_names | certificate_names), "folds", "subset"]
     for name, value in changes.items():
         if name not in known:
             raise InputError(f"unknown setting '{name}'. {near_miss(name, known)}")
@@ -59,19 +63,20 @@ def resolve(preset: str, changes: Mapping[str, Any]) -> Settings:
     return Settings(
         replace(settings.flow, **{k: v for k, v in changes.items() if k in flow_names}),
         replace(settings.kernel, **{k: v for k, v in changes.items() if k in kernel_names}),
+        replace(settings.certificate, **{k: v for k, v in changes.items() if k in certificate_names}),
         changes.get("folds", settings.folds),
         changes.get("subset", settings.subset),
     )
 
 
-_WHOLE = {"width", "depth", "steps", "epochs", "batch", "ode_steps", "distilled", "folds"}
+_WHOLE = {"width", "depth", "steps", "epochs", "batch", "ode_steps", "distilled", "folds", "tested", "subset_steps"}
 _MAY_BE_NONE = {"steps", "lengthscale", "latent_lengthscale", "nugget"}
 _CHOICES = {
     "activation": ("silu", "relu", "tanh"),
     "schedule": ("cosine", "constant"),
     "solver": ("rk4", "tsit5"),
 }
-_LEAST = {"distilled": 20}
+_LEAST = {"distilled": 20, "tested": 100}
 
 
 def _check(name: str, value: Any) -> None:
@@ -92,7 +97,10 @@ def _check(name: str, value: Any) -> None:
     elif name == "averaging":
         if not isinstance(value, float | int) or not 0 <= value < 1:
             raise InputError(f"setting 'averaging' must lie in [0, 1); got {value!r}")
-    elif name == "subset":
+    elif name == "least_effect":
+        if not isinstance(value, float | int) or not 0 <= value < 1:
+            raise InputError(f"setting 'least_effect' must lie in [0, 1); got {value!r}")
+    elif name in ("subset", "level"):
         _check_number(name, value, least=0.0, most=1.0)
     else:
         _check_number(name, value, least=0.0)

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from forebear.data.dequantise import find_atoms
 from forebear.data.question import Question
 from forebear.data.table import Column, Table
+from forebear.discovery.certificate import Certificate
+from forebear.discovery.certify import certify, examiners
+from forebear.discovery.choose import LargestJump
 from forebear.discovery.distil import Draws, Lengthscales, distil, embed, standard
 from forebear.discovery.path import Path, prune
 from forebear.discovery.settings import Settings
@@ -32,6 +36,8 @@ class Study:
     """how many rows, drawn at random, the run sees; None: all"""
     seed: tuple[int, ...]
     """entropy for numpy's seed sequence; what a study draws depends on nothing else"""
+    certified: bool
+    """whether to search for the certified set, beside the path"""
 
     @property
     def label(self) -> str:
@@ -39,16 +45,35 @@ class Study:
         return f"run {self.run}: {', '.join(question.target for question in self.questions)}"
 
 
+class Outcome(NamedTuple):
+    """What a study finds out about one target."""
+
+    path: Path
+    certificate: Certificate | None
+
+    def record(self) -> dict[str, Any]:
+        """Plain lists and numbers; `restore` is the way back."""
+        certificate = None if self.certificate is None else self.certificate.record()
+        return {"path": self.path.record(), "certificate": certificate}
+
+    @classmethod
+    def restore(cls, record: Mapping[str, Any]) -> Outcome:
+        """The outcome that a record was made from."""
+        certificate = record["certificate"]
+        return cls(Path.restore(record["path"]), None if certificate is None else Certificate.restore(certificate))
+
+
 def study(
     table: Table, work: Study, sampler: Sampler | NetworkSampler, settings: Settings, tick: Tick
-) -> dict[str, Path]:
-    """The pruning path of every target of the study."""
+) -> dict[str, Outcome]:
+    """The pruning path of every target of the study and, where asked for, its certificate."""
     rng = np.random.default_rng(np.random.SeedSequence(work.seed))
     if work.rows is not None:
         table = table.take(rng.permutation(table.rows)[: work.rows])
     tasks = _tasks(work)
     fold = rng.permutation(table.rows) % settings.folds
-    laws = _fit_folds(table, tasks, fold, sampler, rng, lambda share: tick("train", share))
+    y = {q.target: _continuous(table.columns[q.target], rng) for q in work.questions}
+    laws = _fit_folds(table, tasks, y, fold, sampler, rng, lambda share: tick("train", share))
     paths: dict[str, Path] = {}
     for number, question in enumerate(work.questions):
         if not work.joint or number == 0:
@@ -60,7 +85,36 @@ def study(
             tick("prune", (done + share) / len(work.questions))
 
         paths[question.target] = _path(table, question, draws, output, settings, inner)
-    return paths
+    certificates = _certificates(table, work, y, paths, settings, rng, tick) if work.certified else {}
+    return {target: Outcome(path, certificates.get(target)) for target, path in paths.items()}
+
+
+def _certificates(
+    table: Table,
+    work: Study,
+    y: Mapping[str, np.ndarray],
+    paths: Mapping[str, Path],
+    settings: Settings,
+    rng: np.random.Generator,
+    tick: Tick,
+) -> dict[str, Certificate]:
+    """Searches from the empty set and from the pick of the published rule."""
+    fold = rng.permutation(table.rows) % max(2, settings.folds)
+    targets = [question.target for question in work.questions]
+    tests = examiners(
+        table,
+        work.questions,
+        [y[target] for target in targets],
+        fold,
+        settings.certificate,
+        rng=rng,
+        tick=lambda share: tick("certify", 0.7 * share),
+    )
+    found = {}
+    for number, (target, examiner) in enumerate(zip(targets, tests, strict=True)):
+        found[target] = certify(examiner, [(), LargestJump()(paths[target])])
+        tick("certify", 0.7 + 0.3 * (number + 1) / len(targets))
+    return found
 
 
 def _tasks(work: Study) -> list[Task]:
@@ -76,6 +130,7 @@ _HELD_OUT_ROWS = 4_096
 def _fit_folds(
     table: Table,
     tasks: Sequence[Task],
+    continuous: Mapping[str, np.ndarray],
     fold: np.ndarray,
     sampler: Sampler | NetworkSampler,
     rng: np.random.Generator,
@@ -84,7 +139,7 @@ def _fit_folds(
     """For each fold, the laws of all tasks learned from the rows outside it (from all rows if there is one fold)."""
     folds = int(fold.max()) + 1
     smallest = table.rows - int(np.bincount(fold).max())
-    y = [np.stack([_continuous(table.columns[t], rng) for t in task.targets], axis=1) for task in tasks]
+    y = [np.stack([continuous[target] for target in task.targets], axis=1) for task in tasks]
     laws: list[Sequence[Law]] = []
     for number in range(folds):
         seed = int(rng.integers(2**31))

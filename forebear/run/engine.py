@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import multiprocessing
+import signal
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager
 from typing import Any, TypeVar
 
 from forebear._checks import InputError
@@ -31,4 +33,25 @@ def spread(function: Callable[[Piece], Result], pieces: Sequence[Piece], jobs: A
     # Spawned, not forked: JAX is multithreaded, and a fork of it can hang.
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(min(jobs, len(pieces)), mp_context=context) as pool:
-        yield from zip(pieces, pool.map(function, pieces), strict=True)
+        with _deaf_to_interrupts():
+            results = pool.map(function, pieces)
+        try:
+            yield from zip(pieces, results, strict=True)
+        except BaseException:
+            # Without this, Ctrl-C would wait for the pieces in progress.
+            for worker in list((pool._processes or {}).values()):
+                worker.terminate()
+            raise
+
+
+@contextmanager
+def _deaf_to_interrupts() -> Iterator[None]:
+    """Processes started within do not hear Ctrl-C, which a terminal sends to all: only their parent answers it."""
+    if not hasattr(signal, "pthread_sigmask"):  # Windows
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)

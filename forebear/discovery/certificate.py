@@ -1,0 +1,109 @@
+"""Evidence that the chosen units are enough, and that each is needed."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+
+from forebear.discovery.action import Action
+from forebear.discovery.dependence import Verdict
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """What the latents of the real rows say about the chosen set."""
+
+    kept: tuple[str, ...]
+    passes: bool
+    """no removed unit, nor all of them together, is still found in the latents"""
+    agrees: bool
+    """every search ended in this set"""
+    verdicts: Mapping[str, Verdict]
+    """of a removed unit: given the chosen set; of a kept one: when it alone is taken out of the set"""
+    jointly: Verdict | None
+    """of all removed units together, with their pairwise interactions; None when nothing is removed"""
+    alternatives: tuple[tuple[str, ...], ...]
+    """other sets, no larger, that pass too"""
+    actions: Mapping[str, Action]
+    """how each kept unit acts"""
+    level: float
+
+    def frame(self) -> pd.DataFrame:
+        """One row a candidate: kept, p_value, effect, statistic, moves.
+
+        `moves` says which side of the law the strongest sign of the unit lies in: location, scale or shape.
+        """
+        rows = {
+            unit: {
+                "kept": unit in self.kept,
+                "p_value": verdict.p_value,
+                "effect": verdict.effect,
+                "statistic": verdict.statistic,
+                "moves": ("location", "scale", "shape")[min(verdict.order, 3) - 1],
+            }
+            for unit, verdict in self.verdicts.items()
+        }
+        columns = ["kept", "p_value", "effect", "statistic", "moves"]
+        return pd.DataFrame.from_dict(rows, orient="index", columns=columns)
+
+    def actions_frame(self) -> pd.DataFrame:
+        """One row an ancestor: shares of location, scale and shape, and the largest of them in a word."""
+        frame = pd.DataFrame.from_dict(
+            {unit: action._asdict() for unit, action in self.actions.items()},
+            orient="index",
+            columns=list(Action._fields),
+        )
+        frame["acts"] = frame.idxmax(axis=1) if len(frame) else pd.Series(dtype=object)
+        return frame
+
+    def record(self) -> dict[str, Any]:
+        """Plain lists and numbers; `restore` is the way back."""
+        return {
+            "kept": self.kept,
+            "passes": self.passes,
+            "agrees": self.agrees,
+            "verdicts": {unit: verdict._asdict() for unit, verdict in self.verdicts.items()},
+            "jointly": None if self.jointly is None else self.jointly._asdict(),
+            "alternatives": self.alternatives,
+            "actions": {unit: action._asdict() for unit, action in self.actions.items()},
+            "level": self.level,
+        }
+
+    @classmethod
+    def restore(cls, record: Mapping[str, Any]) -> Certificate:
+        """The certificate that a record was made from."""
+        jointly = record["jointly"]
+        return cls(
+            tuple(record["kept"]),
+            bool(record["passes"]),
+            bool(record["agrees"]),
+            {unit: _verdict(v) for unit, v in record["verdicts"].items()},
+            None if jointly is None else _verdict(jointly),
+            tuple(tuple(units) for units in record["alternatives"]),
+            {unit: Action(**a) for unit, a in record["actions"].items()},
+            float(record["level"]),
+        )
+
+
+def _verdict(record: Mapping[str, Any]) -> Verdict:
+    return Verdict(**{**record, "units": tuple(record["units"])})
+
+
+def holm(p_values: Mapping[str, float], level: float) -> set[str]:
+    """The names rejected at a family-wise level, by Holm's step-down rule.
+
+    >>> sorted(holm({"a": 0.001, "b": 0.03, "c": 0.02}, level=0.05))
+    ['a', 'b', 'c']
+    >>> sorted(holm({"a": 0.001, "b": 0.03, "c": 0.04}, level=0.05))
+    ['a']
+    """
+    rejected: set[str] = set()
+    for place, name in enumerate(sorted(p_values, key=lambda n: p_values[n])):
+        if p_values[name] * (len(p_values) - place) > level or math.isnan(p_values[name]):
+            break
+        rejected.add(name)
+    return rejected

@@ -1,0 +1,205 @@
+"""Does the latent of a row still depend on an input, once the kept inputs are accounted for?
+
+Every variable becomes a few bounded features: Legendre polynomials of its ranks, indicators of its levels, waves of
+its angle. Latent features and input features are both cleared of what the kept inputs explain (linear regression on
+features of those, products of pairs included). If the latent is independent of the input given the kept ones, every
+product of a cleared latent feature and a cleared input feature has mean zero; its t statistic says whether it does. A
+misfit of the flow in the kept inputs matters only through the product of two small errors, so that dependence among
+inputs does not leak into the answer.
+
+The p-value is that of the largest statistic among all products (Sidak): the features are close to orthogonal, so this
+is close to exact, and needs no resampling.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import combinations
+from typing import NamedTuple
+
+import numpy as np
+from scipy.special import eval_legendre, log_ndtr, ndtr
+from scipy.stats import rankdata
+
+from forebear.data.table import Column
+
+LATENT_ORDERS = 6
+"""Legendre polynomials of the latent: the first moves with its location, the second with its spread, the others
+with its shape"""
+_ORDERS = 8
+_WAVES = 3
+_LEVELS = 12
+
+
+class Verdict(NamedTuple):
+    """What the test says of one removed unit, or of all of them together."""
+
+    statistic: float
+    """largest |t| of a product of features"""
+    p_value: float
+    effect: float
+    """squared correlation of that pair of cleared features, less what chance alone gives: the share of the variance
+    of a feature of the latent that the unit explains beyond the kept inputs"""
+    order: int
+    """which latent feature moved: 1 location, 2 spread, 3 and more shape"""
+    units: tuple[str, ...]
+    """the units whose features were in that product"""
+
+
+def features(column: Column) -> np.ndarray:
+    """Bounded features (rows, some), most telling first, each with mean about 0 and variance about 1.
+
+    >>> from forebear.data.table import Column
+    >>> features(Column("x", "real", np.arange(5.0))).shape
+    (5, 8)
+    """
+    if column.kind == "category":
+        codes, counts = np.unique(column.values, return_counts=True)
+        # The commonest level is what the others leave over.
+        others = codes[np.argsort(-counts, kind="stable")][1 : _LEVELS + 1]
+        return _standard((column.values[:, None] == others).astype(float))
+    if column.kind == "periodic":
+        assert column.period is not None
+        angle = 2 * np.pi * column.values[:, None] / column.period * np.arange(1, _WAVES + 1)
+        waves = np.stack([np.cos(angle), np.sin(angle)], axis=2).reshape(len(angle), -1)
+        return _standard(waves)
+    ranks = rankdata(column.values)
+    return _legendre((2 * ranks - 1) / len(ranks) - 1, _ORDERS)
+
+
+def latent_features(z: np.ndarray) -> np.ndarray:
+    """Features (rows, orders) of a latent (rows,), orthonormal when it is standard normal.
+
+    >>> z = np.random.default_rng(0).normal(size=100_000)
+    >>> bool(abs(np.cov(latent_features(z).T) - np.eye(LATENT_ORDERS)).max() < 0.03)
+    True
+    """
+    return _legendre(2 * ndtr(z) - 1, LATENT_ORDERS)
+
+
+def _legendre(u: np.ndarray, orders: int) -> np.ndarray:
+    return np.stack([np.sqrt(2 * k + 1) * eval_legendre(k, u) for k in range(1, orders + 1)], axis=1)
+
+
+def _standard(values: np.ndarray) -> np.ndarray:
+    centred = values - values.mean(axis=0)
+    spread = centred.std(axis=0)
+    return centred / np.where(spread > 0, spread, 1.0)
+
+
+def _products(left: np.ndarray, right: np.ndarray) -> np.ndarray:
+    return (left[:, :, None] * right[:, None, :]).reshape(len(left), -1)
+
+
+# (features of a column, features of a column in products of pairs): the richest that leaves this many rows a feature.
+_RICHNESS = ((8, 4), (8, 3), (6, 3), (6, 2), (5, 1), (3, 1), (3, 0), (1, 0))
+_ROWS_PER_FEATURE = 10
+
+
+class Clearing:
+    """Takes out of any features what the kept columns explain.
+
+    >>> x = np.random.default_rng(0).normal(size=1000)
+    >>> clearing = Clearing([features(Column("x", "real", x))], rows=1000)
+    >>> bool(abs(clearing(np.exp(x)[:, None])).std() < 0.2 * np.exp(x).std())
+    True
+    """
+
+    def __init__(self, kept: Sequence[np.ndarray], rows: int):
+        for single, pair in _RICHNESS:
+            design = self._design(kept, rows, single, pair)
+            if design.shape[1] * _ROWS_PER_FEATURE <= rows:
+                break
+        self.directions = np.linalg.qr(design)[0]
+
+    @staticmethod
+    def _design(kept: Sequence[np.ndarray], rows: int, single: int, pair: int) -> np.ndarray:
+        parts = [np.ones((rows, 1)), *(f[:, :single] for f in kept)]
+        if pair:
+            parts += [_products(a[:, :pair], b[:, :pair]) for a, b in combinations(kept, 2)]
+        return np.concatenate(parts, axis=1)
+
+    def __call__(self, values: np.ndarray) -> np.ndarray:
+        """The residuals of values (rows, some)."""
+        return values - self.directions @ (self.directions.T @ values)
+
+
+class Probe(NamedTuple):
+    """Features to hold against the latents, and the units each of them comes from."""
+
+    values: np.ndarray
+    sources: list[tuple[str, ...]]
+
+
+_SINGLE, _PAIR = 5, 3
+
+
+def probe_unit(name: str, columns: Sequence[np.ndarray], kept: Sequence[np.ndarray]) -> Probe:
+    """Features of a unit alone, and together with each kept column and within the unit."""
+    own = [f[:, :_SINGLE] for f in columns]
+    own += [_products(a[:, :_PAIR], b[:, :_PAIR]) for a, b in combinations(columns, 2)]
+    own += [_products(a[:, :_PAIR], k[:, :_PAIR]) for a in columns for k in kept]
+    values = np.concatenate(own, axis=1)
+    return Probe(values, [(name,)] * values.shape[1])
+
+
+# Products of two removed units: this many features of each column, fewer when there are very many pairs.
+_JOINT_PAIR, _MOST_JOINT = 2, 6_000
+
+
+def probe_jointly(units: Mapping[str, Sequence[np.ndarray]], probes: Sequence[Probe]) -> Probe:
+    """All removed units at once: their own features, and products across units, so that interactions are seen."""
+    values, sources = [p.values for p in probes], [s for p in probes for s in p.sources]
+    pairs = list(combinations(units, 2))
+    each = _JOINT_PAIR if len(pairs) * _JOINT_PAIR**2 <= _MOST_JOINT else 1
+    for a, b in pairs:
+        crossed = [_products(f[:, :each], g[:, :each]) for f in units[a] for g in units[b]]
+        values += crossed
+        sources += [(a, b)] * sum(part.shape[1] for part in crossed)
+    return Probe(np.concatenate(values, axis=1), sources)
+
+
+def judge(latents: np.ndarray, probe: Probe, clearing: Clearing) -> Verdict:
+    """The test itself: `latents` (rows, orders) are already cleared, the probe is cleared here.
+
+    >>> rng = np.random.default_rng(0)
+    >>> x, noise = rng.normal(size=(2, 2_000))
+    >>> clearing = Clearing([], rows=2_000)
+    >>> probe = probe_unit("x", [features(Column("x", "real", x))], [])
+    >>> judge(clearing(latent_features(noise)), probe, clearing).p_value > 0.01
+    True
+    >>> verdict = judge(clearing(latent_features(noise * (1 + 0.2 * np.tanh(x)))), probe, clearing)
+    >>> verdict.p_value < 1e-6, verdict.order
+    (True, 2)
+    """
+    rows = len(latents)
+    cleared = clearing(probe.values)
+    # A feature that the kept inputs explain altogether carries no information: what is left is rounding.
+    alive = cleared.var(axis=0) > 1e-8 * np.maximum(probe.values.var(axis=0), 1e-300)
+    cleared = cleared[:, alive]
+    if not cleared.shape[1]:
+        return Verdict(0.0, 1.0, 0.0, 1, ())
+    mean = latents.T @ cleared / rows
+    second = (latents**2).T @ cleared**2 / rows
+    deviation = np.sqrt(np.maximum(second - mean**2, 1e-300))
+    free = rows - clearing.directions.shape[1]
+    statistic = np.sqrt(free) * np.abs(mean) / deviation
+    order, which = np.unravel_index(int(np.argmax(statistic)), statistic.shape)
+    largest = float(statistic[order, which])
+    correlation = mean**2 / (latents.var(axis=0)[:, None] * cleared.var(axis=0))
+    chance = _median_of_largest(statistic.size) ** 2 / rows
+    effect = max(0.0, float(correlation[order, which]) - chance)
+    source = probe.sources[int(np.flatnonzero(alive)[which])]
+    return Verdict(largest, _sidak(largest, statistic.size), effect, int(order) + 1, source)
+
+
+def _sidak(statistic: float, tests: int) -> float:
+    """P(the largest of so many independent |t| exceeds the statistic), without cancellation for small values."""
+    single = np.exp(np.log(2) + log_ndtr(-statistic))
+    return float(-np.expm1(tests * np.log1p(-min(single, 1.0 - 1e-16))))
+
+
+def _median_of_largest(tests: int) -> float:
+    from scipy.special import ndtri
+
+    return float(-ndtri(-np.expm1(-np.log(2) / tests) / 2))

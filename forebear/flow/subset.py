@@ -1,0 +1,128 @@
+"""One flow for every subset of the inputs: trained with random masks, asked with any.
+
+Its latents say whether a subset suffices: given the right inputs the latent of an observed row is standard normal,
+whatever the other inputs are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import jax.random as jr
+import numpy as np
+from jax import Array
+from jax.typing import ArrayLike
+
+from forebear.flow.network import Network
+from forebear.flow.settings import FlowSettings
+from forebear.flow.solve import integrate
+from forebear.flow.train import Rows, train
+
+
+class MaskedNetwork(eqx.Module):
+    """A velocity network that is told which units it sees."""
+
+    network: Network
+    owners: tuple[int, ...] = eqx.field(static=True)
+    """the unit of each feature"""
+    units: int = eqx.field(static=True)
+
+    def __call__(self, zeta: Array, t: Array, x: Array, on: Array) -> Array:
+        """Velocity (rows, outputs) at features x (rows, features), of which the units in `on` (rows, units) count."""
+        return self.network(jnp.concatenate([zeta, t, x * on[:, jnp.array(self.owners)], on], axis=1))
+
+
+def _loss(model: MaskedNetwork, x: Array, y: Array, key: Array) -> Array:
+    """Flow matching with a fresh mask a row.
+
+    Behind the features x holds two flags a unit: whether it may be seen, and whether it always is.
+    """
+    x, allowed, always = jnp.split(x, [x.shape[1] - 2 * model.units, x.shape[1] - model.units], axis=1)
+    time_key, latent_key, share_key, mask_key = jr.split(key, 4)
+    t = jr.uniform(time_key, (y.shape[0], 1))
+    z = jr.normal(latent_key, y.shape)
+    # A share of its own for each row, so that small and large subsets are all well trained.
+    share = jr.uniform(share_key, (y.shape[0], 1))
+    on = jnp.maximum(always, allowed * (jr.uniform(mask_key, allowed.shape) < share))
+    velocity = model((1 - t) * z + t * y, t, x, on)
+    return jnp.mean(jnp.sum((y - z - velocity) ** 2, axis=1))
+
+
+@dataclass(frozen=True, eq=False)
+class SubsetFlow:
+    """Flows of several targets, each cross-fitted, that serve every subset of the units."""
+
+    models: Sequence[Sequence[MaskedNetwork]]
+    """by fold, then by target; the model of a fold has not seen the rows of that fold"""
+    settings: FlowSettings
+
+    def latents(self, target: int, x: np.ndarray, y: np.ndarray, fold: np.ndarray, on: np.ndarray) -> np.ndarray:
+        """Latents (rows, outputs) of standardised y (rows, outputs) given the units `on` (units,) of features x."""
+        arrays = (jnp.asarray(x), jnp.asarray(y, jnp.float32), jnp.asarray(on, jnp.float32))
+        drawn = [_pull(models[target], *arrays, self.settings) for models in self.models]
+        return np.stack([np.asarray(z, float) for z in drawn])[fold, np.arange(len(x))]
+
+
+@eqx.filter_jit
+def _pull(model: MaskedNetwork, x: Array, y: Array, on: Array, settings: FlowSettings) -> Array:
+    every = jnp.broadcast_to(on, (x.shape[0], on.shape[0]))
+
+    def velocity(t: ArrayLike, zeta: Array) -> Array:
+        return model(zeta, jnp.full((zeta.shape[0], 1), t, zeta.dtype), x, every)
+
+    return integrate(velocity, y, settings, backward=True)
+
+
+def fit_subset_flow(
+    x: np.ndarray,
+    y: np.ndarray,
+    fold: np.ndarray,
+    owners: Sequence[int],
+    seen: np.ndarray,
+    allowed: np.ndarray,
+    always: np.ndarray,
+    settings: FlowSettings,
+    *,
+    seed: int,
+    tick: Callable[[float], None] = lambda share: None,
+) -> SubsetFlow:
+    """Train on features x (rows, features) and standardised targets y (targets, rows, outputs).
+
+    `owners` gives the unit of each feature. For each target, `seen` (targets, features) says which features are among
+    its inputs, `allowed` (targets, units) which units may be masked or not, `always` which are never masked.
+    """
+    units = allowed.shape[1]
+    full = np.concatenate([x, np.ones((len(x), 2 * units))], axis=1).astype(np.float32)
+    masks = np.concatenate([seen, allowed, always], axis=1)
+    folds = int(fold.max()) + 1
+    size = len(x) - int(np.bincount(fold).max())
+
+    def make(key: Array) -> MaskedNetwork:
+        network = Network(
+            y.shape[2] + 1 + x.shape[1] + units,
+            y.shape[2],
+            width=settings.width,
+            depth=settings.depth,
+            activation=settings.activation,
+            key=key,
+        )
+        return MaskedNetwork(network, tuple(owners), units)
+
+    models = []
+    for number in range(folds):
+        rows = np.flatnonzero(fold != number)[:size]
+        make_key, train_key = jr.split(jr.key(seed + number))
+        stacked = eqx.filter_vmap(make)(jr.split(make_key, len(y)))
+
+        def inner(share: float, done: int = number) -> None:
+            tick((done + share) / folds)
+
+        fitted = train(stacked, _loss, Rows(full[rows], y[:, rows]), None, masks, settings, key=train_key, tick=inner)
+        arrays, static = eqx.partition(fitted, eqx.is_array)
+        models.append([eqx.combine(jax.tree.map(lambda a, i=i: a[i], arrays), static) for i in range(len(y))])
+    # A latent is looked at through its ranks: eight steps place it well enough.
+    return SubsetFlow(models, replace(settings, ode_steps=8))
