@@ -1,0 +1,24 @@
+"""What `forebear bench` can measure: one file a name, each with a function `run` that returns rows.
+
+A row is a dict with "what" and "ours_s" and, where there is something to compare with, "baseline", "baseline_s" and
+"ratio" (baseline over ours, so that more is better). Further fields are free.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+BENCHES = {
+    "presets": "Lorenz-63, three increments: preset fast, cold, against preset paper (about half an hour)",
+    "pipeline": "the whole pipeline on every system with a known graph, three data seeds each (about an hour)",
+}
+"""name -> what it measures"""
+
+
+def measure(name: str, **arguments: Any) -> dict[str, Any]:
+    """Run one benchmark: its name, the machine, and its rows. Arguments go to its `run`."""
+    from forebear.benchmarks.machine import machine
+
+    rows = import_module(f"forebear.benchmarks.{name}").run(**arguments)
+    return {"name": name, "machine": machine(), "rows": rows}

@@ -92,7 +92,7 @@ def _products(left: np.ndarray, right: np.ndarray) -> np.ndarray:
 
 
 # (features of a column, features of a column in products of pairs): the richest that leaves this many rows a feature.
-_RICHNESS = ((8, 4), (8, 3), (6, 3), (6, 2), (5, 1), (3, 1), (3, 0), (1, 0))
+_RICHNESS = ((8, 8), (8, 6), (8, 4), (8, 3), (6, 3), (6, 2), (5, 1), (3, 1), (3, 0), (1, 0))
 _ROWS_PER_FEATURE = 10
 
 

@@ -57,8 +57,8 @@ class FlowSampler(NetworkSampler):
     def loss(model: Network, x: Array, y: Array, key: Array) -> Array:
         """Squared error of the velocity, with one fresh time and latent a row."""
         time_key, latent_key = jr.split(key)
-        t = jr.uniform(time_key, (y.shape[0], 1))
-        z = jr.normal(latent_key, y.shape)
+        t = jr.uniform(time_key, (y.shape[0], 1), y.dtype)
+        z = jr.normal(latent_key, y.shape, y.dtype)
         velocity = model(jnp.concatenate([(1 - t) * z + t * y, t, x], axis=1))
         return jnp.mean(jnp.sum((y - z - velocity) ** 2, axis=1))
 

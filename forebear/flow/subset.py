@@ -43,11 +43,11 @@ def _loss(model: MaskedNetwork, x: Array, y: Array, key: Array) -> Array:
     """
     x, allowed, always = jnp.split(x, [x.shape[1] - 2 * model.units, x.shape[1] - model.units], axis=1)
     time_key, latent_key, share_key, mask_key = jr.split(key, 4)
-    t = jr.uniform(time_key, (y.shape[0], 1))
-    z = jr.normal(latent_key, y.shape)
+    t = jr.uniform(time_key, (y.shape[0], 1), y.dtype)
+    z = jr.normal(latent_key, y.shape, y.dtype)
     # A share of its own for each row, so that small and large subsets are all well trained.
-    share = jr.uniform(share_key, (y.shape[0], 1))
-    on = jnp.maximum(always, allowed * (jr.uniform(mask_key, allowed.shape) < share))
+    share = jr.uniform(share_key, (y.shape[0], 1), y.dtype)
+    on = jnp.maximum(always, allowed * (jr.uniform(mask_key, allowed.shape, y.dtype) < share))
     velocity = model((1 - t) * z + t * y, t, x, on)
     return jnp.mean(jnp.sum((y - z - velocity) ** 2, axis=1))
 

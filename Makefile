@@ -1,0 +1,47 @@
+# Every target sets up what it needs in .venv; only Python 3.11 or newer and pip are assumed.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+
+.PHONY: help demo test test-all lint bench clean
+
+help:
+	@echo "make demo      which inputs shape which laws, on data that ships with forebear; writes forebear-demo/"
+	@echo "make test      lint, types and all tests that take seconds"
+	@echo "make test-all  the same, and the tests that train for minutes"
+	@echo "make lint      lint and types alone"
+	@echo "make bench     every benchmark, as JSON, into results/ (hours)"
+	@echo "make clean     remove .venv and caches"
+
+demo: $(READY)
+	$(BIN)/forebear demo
+
+test: lint
+	$(BIN)/pytest -m "not slow"
+
+test-all: lint
+	$(BIN)/pytest
+
+lint: $(READY)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/pyright
+
+# Each benchmark in a process of its own: `presets` counts what a cold start costs. The file appears only when whole.
+bench: $(READY)
+	@mkdir -p results
+	for name in $$($(BIN)/python -c 'from forebear.benchmarks import BENCHES; print(*BENCHES)'); do \
+	  $(BIN)/forebear bench $$name --json > results/.$$name.part && mv results/.$$name.part results/bench-$$name.json \
+	    || { rm -f results/.$$name.part; exit 1; }; \
+	done
+
+$(READY): pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; old = sys.version_info < (3, 11); sys.exit(f"forebear needs Python 3.11 or newer and $(PYTHON) is {sys.version.split()[0]}: try make PYTHON=python3.12" if old else 0)' \
+	  || { command -v $(PYTHON) > /dev/null || echo "there is no $(PYTHON): install Python 3.11 or newer, or name it with make PYTHON=..."; exit 1; }
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[dev]"
+	@touch $@
+
+clean:
+	rm -rf $(VENV) .pytest_cache .ruff_cache .hypothesis build *.egg-info

@@ -1,0 +1,141 @@
+"""The command line: arguments in, the same calls a script would make, one line an error.
+
+Whatever is slow to import is imported inside a command, so that `forebear --help` answers at once.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import warnings
+from collections.abc import Sequence
+from io import TextIOWrapper
+from pathlib import Path
+
+import typer
+
+from forebear._checks import InputError
+from forebear.cli import arguments as opt
+from forebear.cli.options import parse_whole
+from forebear.cli.output import Failed, Interrupted, note
+from forebear.cli.usage import USAGE_ERROR, usage_line
+
+INTERRUPTED = 130
+
+app = typer.Typer(
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
+
+
+@app.callback(invoke_without_command=True)
+def _root(context: typer.Context, version: opt.Version = False) -> None:
+    """Which few inputs shape the whole conditional law of each quantity in a table."""
+    if version:
+        import forebear
+
+        print(f"forebear {forebear.__version__}")
+        raise typer.Exit()
+    if context.invoked_subcommand is None:
+        print(context.get_help())
+        raise typer.Exit()
+
+
+@app.command()
+def demo(out: opt.DemoOut = Path("forebear-demo")) -> None:
+    """Discover what shapes the measurements of a test rig, on data that ships with forebear."""
+    from forebear.cli.demonstrating import run_demo
+
+    run_demo(out)
+
+
+@app.command()
+def discover(
+    data: opt.Data,
+    target: opt.Target = None,
+    candidate: opt.Candidate = None,
+    keep: opt.Keep = None,
+    group: opt.Group = None,
+    periodic: opt.Periodic = None,
+    lags: opt.Lags = None,
+    state: opt.State = None,
+    action: opt.Action = None,
+    episode: opt.Episode = None,
+    increments: opt.Increments = None,
+    time: opt.Time = None,
+    rule: opt.Rule = None,
+    preset: opt.Preset = "fast",
+    sampler: opt.Sampler = "flow",
+    joint: opt.Joint = False,
+    runs: opt.Runs = "1",
+    seed: opt.Seed = "0",
+    jobs: opt.Jobs = "1",
+    settings: opt.Settings = None,
+    out: opt.Out = None,
+    resume: opt.Resume = False,
+    figure: opt.Figure = None,
+    json: opt.Json = False,
+    progress: opt.Progress = None,
+) -> None:
+    """Find the few inputs that shape the law of each target.
+
+    Options that name columns may be given several times.
+    """
+    from forebear.cli.discovering import Roles, Trajectory, Wishes, run_discover
+
+    past = None if lags is None else parse_whole(lags, "--lags", 0)
+    trajectory = Trajectory(past, state or (), action or (), episode, time, increments)
+    roles = Roles(data, target or (), candidate or (), keep or (), group or (), periodic or (), trajectory)
+    passed: dict[str, object] = {"preset": preset, "sampler": sampler, "joint": joint, "progress": progress}
+    for name, text, least in (("runs", runs, 1), ("seed", seed, 0), ("jobs", jobs, 1)):
+        passed[name] = parse_whole(text, f"--{name}", least)
+    if rule is not None:
+        passed["rule"] = rule
+    run_discover(roles, Wishes(out, resume, figure, json, passed, settings or ()))
+
+
+@app.command()
+def bench(name: opt.Bench = None, listing: opt.Listing = False, json: opt.Json = False) -> None:
+    """Measure forebear on this machine."""
+    from forebear.cli.measuring import list_benches, run_bench
+
+    if listing:
+        list_benches(json)
+    else:
+        run_bench(name, json)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line; the status is 0 done, 1 failed, 2 bad input, 130 interrupted."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            # A column whose name the terminal cannot show is no reason to stop.
+            stream.reconfigure(errors="backslashreplace")
+    given = sys.argv[1:] if arguments is None else list(arguments)
+    with warnings.catch_warnings():
+        warnings.showwarning = lambda message, *where, **details: note(str(message))
+        status = _status(given)
+    if status == INTERRUPTED and arguments is None:
+        # A computation may still be under way in another thread, and dies badly if Python is taken down around it.
+        sys.stdout.flush()
+        os._exit(status)
+    return status
+
+
+def _status(given: list[str]) -> int:
+    try:
+        status = typer.main.get_command(app).main(given, prog_name="forebear", standalone_mode=False)
+    except (InputError, USAGE_ERROR) as error:
+        note(str(error) if isinstance(error, InputError) else usage_line(error))
+        return 2
+    except Failed as error:
+        note(str(error))
+        return 1
+    except (Interrupted, typer.Abort, KeyboardInterrupt) as error:
+        note(str(error) or "interrupted: nothing was saved")
+        return INTERRUPTED
+    if status == INTERRUPTED:  # Ctrl-C outside the long work; typer has taken the exception and left the status
+        note("interrupted: nothing was saved")
+    return status if isinstance(status, int) else 0

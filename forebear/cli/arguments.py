@@ -1,0 +1,55 @@
+"""The options of the command line: types, help and placeholders, apart from the commands that take them."""
+
+from pathlib import Path
+from typing import Annotated
+
+from typer import Argument, Option
+
+# Numbers arrive as text: what the parser says about a wrong one differs between its versions and does not quote it.
+_Several = list[str] | None
+
+
+def _column(text: str, metavar: str = "COLUMN") -> object:
+    return Option(metavar=metavar, help=text, show_default=False)
+
+
+Data = Annotated[str, Argument(metavar="DATA", help="A .csv or .parquet file.")]
+Target = Annotated[_Several, _column("A target, or a pattern such as 'd*'; default: every column in turn.")]
+Candidate = Annotated[_Several, _column("An input to choose from, a pattern, or TARGET=a,b for one target.")]
+Keep = Annotated[_Several, _column("An input that is never removed, a pattern, or TARGET=a,b for one target.")]
+Group = Annotated[_Several, _column("Inputs that are removed together, under a name.", "NAME=a,b")]
+Periodic = Annotated[_Several, _column("An angle and its period, such as theta=6.2832.", "COLUMN=PERIOD")]
+
+Lags = Annotated[str | None, _column("Rows are trajectories: look N steps back.", "N")]
+State = Annotated[_Several, _column("With --lags: a state.")]
+Action = Annotated[_Several, _column("With --lags: an action.")]
+Episode = Annotated[str | None, _column("With --lags: tells episodes apart.")]
+Time = Annotated[str | None, _column("With --lags: orders the rows of an episode.")]
+Increments = Annotated[
+    bool | None,
+    Option("--increments/--next", help="With --lags: targets are changes, or next values.", show_default=False),
+]
+
+Rule = Annotated[str | None, _column("How to choose from the pruning path, such as nsr-jump.", "NAME")]
+Preset = Annotated[str, Option(metavar="fast|paper", help="Settings: fast, or as published.")]
+Sampler = Annotated[str, Option(metavar="flow|gaussian|mean", help="Model of the conditional law.")]
+Joint = Annotated[bool, Option("--joint", help="One joint model of all targets.")]
+Runs = Annotated[str, Option(metavar="N", help="Independent repeats, for frequencies.")]
+Seed = Annotated[str, Option(metavar="S", help="Same data, seed and device: same result.")]
+Jobs = Annotated[str, Option(metavar="N", help="Worker processes.")]
+Settings = Annotated[
+    _Several, Option("--set", metavar="NAME=VALUE", help="Any other setting, such as steps=2000.", show_default=False)
+]
+
+Out = Annotated[Path | None, _column("Run folder: everything is saved there as it is made.", "DIR")]
+Resume = Annotated[bool, Option("--resume", help="Go on with the interrupted run in --out.")]
+Figure = Annotated[Path | None, _column("Draw the result: .png, .svg or .pdf.", "FILE")]
+Json = Annotated[bool, Option("--json", help="Print one JSON document and nothing else.")]
+Progress = Annotated[
+    bool | None, Option("--progress/--no-progress", help="A bar (default: on a terminal).", show_default=False)
+]
+
+DemoOut = Annotated[Path, Option("--out", metavar="DIR", help="Folder for the run and its figure.")]
+Bench = Annotated[str | None, Argument(metavar="NAME", help="As in --list.", show_default=False)]
+Listing = Annotated[bool, Option("--list", help="Print the names and stop.")]
+Version = Annotated[bool, Option("--version", help="Print the version and stop.")]

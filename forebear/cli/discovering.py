@@ -1,0 +1,174 @@
+"""`forebear discover`: from options to a call of `forebear.discover`, and from its answer to words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import forebear
+from forebear._checks import InputError
+from forebear.cli.options import (
+    Names,
+    expand,
+    expand_by_target,
+    is_plain,
+    parse_groups,
+    parse_periods,
+    parse_settings,
+)
+from forebear.cli.output import check_figure, draw, found_table, long_work, note, say
+
+
+@dataclass(frozen=True)
+class Trajectory:
+    """How to look back in time, as typed; without `lags`, rows stand alone and nothing else may be given."""
+
+    lags: int | None = None
+    state: Sequence[str] = ()
+    action: Sequence[str] = ()
+    episode: str | None = None
+    time: str | None = None
+    increments: bool | None = None
+
+
+@dataclass(frozen=True)
+class Roles:
+    """The table and what its columns are for, as typed."""
+
+    data: str
+    target: Sequence[str] = ()
+    candidate: Sequence[str] = ()
+    keep: Sequence[str] = ()
+    group: Sequence[str] = ()
+    periodic: Sequence[str] = ()
+    trajectory: Trajectory = Trajectory()
+
+
+@dataclass(frozen=True)
+class Wishes:
+    """Where the result goes and how it is shown."""
+
+    out: Path | None = None
+    resume: bool = False
+    figure: Path | None = None
+    json: bool = False
+    passed: dict[str, Any] = field(default_factory=dict)
+    """arguments of `discover` that need no translation"""
+    settings: Sequence[str] = ()
+
+
+def run_discover(roles: Roles, wishes: Wishes) -> None:
+    """Check, discover, show."""
+    check_figure(wishes.figure, wishes.out)
+    _check_out(wishes)
+    with long_work(wishes.out, f"run the same command with --out {wishes.out} --resume to go on"):
+        settings = parse_settings(wishes.settings, forebear.discover)
+        arguments = {**arguments_of(roles), **wishes.passed, **settings}
+        _note_fresh(wishes)
+        found = forebear.discover(**arguments, out=wishes.out)
+        if wishes.figure is not None:
+            draw(found, wishes.figure)
+    if wishes.json:
+        from forebear.discovery.found import as_json
+
+        say(as_json(found))
+    else:
+        say(found_table(found), "", _next_steps(found.seconds, wishes))
+
+
+def _check_out(wishes: Wishes) -> None:
+    if wishes.out is None:
+        if wishes.resume:
+            raise InputError("--resume needs --out DIR, the folder of the run to go on with")
+        return
+    if (wishes.out / "run.json").is_file() and not wishes.resume:
+        raise InputError(f"--out {wishes.out}: holds a run already: add --resume to go on with it, or choose another")
+
+
+def _note_fresh(wishes: Wishes) -> None:
+    if wishes.resume and wishes.out is not None and not (wishes.out / "run.json").is_file():
+        note(f"there is no run in {wishes.out} to resume: starting one")
+
+
+def _next_steps(seconds: float, wishes: Wishes) -> str:
+    lines = [f"{seconds:.1f} s."]
+    if wishes.out is not None:
+        lines.append(f"Saved in {wishes.out}: read it back with forebear.load({str(wishes.out)!r}).")
+    else:
+        lines.append("Nothing was saved: --out DIR keeps the run.")
+    drawn = wishes.figure is not None
+    lines.append(f"The figure is in {wishes.figure}." if drawn else "--figure graph.png draws it.")
+    return " ".join(lines)
+
+
+def arguments_of(roles: Roles) -> dict[str, Any]:
+    """The arguments of `forebear.discover` that say what is asked of which table."""
+    periods = parse_periods(roles.periodic) or None
+    groups = parse_groups(roles.group) or None
+    if roles.trajectory.lags is not None:
+        return _lagged_arguments(roles, roles.trajectory.lags, periods, groups)
+    _refuse_trajectory(roles.trajectory)
+    named = [*roles.target, *roles.candidate, *roles.keep]
+    columns: Sequence[str] = ()
+    if not is_plain(named):
+        # Read for its names alone; `discover` reads the file again, so that its messages name the file.
+        from forebear.data.source import open_frame
+
+        columns = list(open_frame(roles.data)[0].columns)
+    asked = _asked(roles, columns, roles.data)
+    return {"data": roles.data, **asked, "groups": groups, "periodic": periods}
+
+
+def _asked(roles: Roles, columns: Sequence[str], source: str) -> dict[str, Names]:
+    targets = expand(roles.target, columns, source, "--target")
+    return {
+        "targets": targets or None,
+        "candidates": expand_by_target(roles.candidate, columns, source, "--candidate", targets),
+        "keep": expand_by_target(roles.keep, columns, source, "--keep", targets) or [],
+    }
+
+
+def _refuse_trajectory(trajectory: Trajectory) -> None:
+    given = {
+        "--state": trajectory.state,
+        "--action": trajectory.action,
+        "--episode": trajectory.episode,
+        "--time": trajectory.time,
+        "--increments/--next": trajectory.increments is not None,
+    }
+    for option, value in given.items():
+        if value:
+            raise InputError(f"{option} says something about trajectories: add --lags, or leave it out")
+
+
+def _lagged_arguments(
+    roles: Roles, lags: int, periods: dict[str, float] | None, groups: dict[str, list[str]] | None
+) -> dict[str, Any]:
+    """Targets, candidates, groups and periods default to those of the lag table; what is kept leaves its group."""
+    trajectory = roles.trajectory
+    if not trajectory.state:
+        raise InputError("--lags needs --state: name at least one column that the system moves")
+    made = forebear.lagged(
+        roles.data,
+        state=list(trajectory.state),
+        action=list(trajectory.action),
+        lags=lags,
+        episode=trajectory.episode,
+        increments=trajectory.increments is not False,
+        time=trajectory.time,
+        periodic=periods,
+    )
+    asked = _asked(roles, list(made.table.columns), f"{roles.data} with lags")
+    asked["targets"] = asked["targets"] or list(made.targets)
+    asked["candidates"] = asked["candidates"] or list(made.candidates)
+    kept = asked["keep"] or []
+    always = {name for names in kept.values() for name in names} if isinstance(kept, dict) else set(kept)
+    by_lag = {name: [column for column in columns if column not in always] for name, columns in made.groups.items()}
+    return {
+        "data": made.table,
+        **asked,
+        "groups": groups or {name: columns for name, columns in by_lag.items() if columns},
+        "periodic": made.periodic or None,
+    }

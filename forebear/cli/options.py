@@ -1,0 +1,159 @@
+"""What people type on the command line, turned into the values that `discover` takes."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from fnmatch import fnmatchcase
+from typing import Any
+
+from forebear._checks import InputError
+
+Names = list[str] | dict[str, list[str]] | None
+"""a list for every target, or {target: list}, or nothing said"""
+
+
+def parse_whole(text: str, option: str, least: int) -> int:
+    """A whole number of at least so much.
+
+    >>> parse_whole("3", "--runs", 1)
+    3
+    >>> parse_whole("0", "--runs", 1)
+    Traceback (most recent call last):
+    forebear._checks.InputError: --runs must be a whole number of at least 1; got '0'
+    """
+    try:
+        number = int(text)
+    except ValueError:
+        number = least - 1
+    if number < least:
+        raise InputError(f"{option} must be a whole number of at least {least}; got '{text}'")
+    return number
+
+
+def parse_groups(texts: Sequence[str]) -> dict[str, list[str]]:
+    """`NAME=a,b`, as often as there are groups.
+
+    >>> parse_groups(["lag 1=x_1,u_1"])
+    {'lag 1': ['x_1', 'u_1']}
+    """
+    groups: dict[str, list[str]] = {}
+    for text in texts:
+        name, members = _pair(text, "--group", "NAME=a,b", groups)
+        groups[name] = _members(members, text, "--group")
+    return groups
+
+
+def parse_periods(texts: Sequence[str]) -> dict[str, float]:
+    """`column=period`, as often as there are angles.
+
+    >>> parse_periods(["theta=6.2832"])
+    {'theta': 6.2832}
+    """
+    periods: dict[str, float] = {}
+    for text in texts:
+        name, period = _pair(text, "--periodic", "COLUMN=PERIOD", periods)
+        try:
+            periods[name] = float(period)
+        except ValueError:
+            raise InputError(f"--periodic {text}: '{period}' is not a number: write {name}=6.2832") from None
+    return periods
+
+
+def parse_settings(texts: Sequence[str], taken: Callable[..., object]) -> dict[str, Any]:
+    """`name=value`, as often as there are settings to change; `taken` has options of its own for its parameters.
+
+    >>> parse_settings(["steps=500", "rate=1e-3", "nugget=none", "solver=rk4"], parse_groups)
+    {'steps': 500, 'rate': 0.001, 'nugget': None, 'solver': 'rk4'}
+    """
+    parameters = inspect.signature(taken).parameters.values()
+    own = {p.name for p in parameters if p.kind is not inspect.Parameter.VAR_KEYWORD}
+    settings: dict[str, Any] = {}
+    for text in texts:
+        name, value = _pair(text, "--set", "NAME=VALUE", settings)
+        if name in own:
+            raise InputError(f"--set {text}: '{name}' is not a setting but an argument of its own: see --help")
+        settings[name] = _value(value)
+    return settings
+
+
+def _value(text: str) -> Any:
+    if text.lower() == "none":
+        return None
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text
+
+
+def _pair(text: str, option: str, form: str, before: Mapping[str, object]) -> tuple[str, str]:
+    # The first "=" counts: a name before it cannot hold one, names after it can.
+    name, equals, value = (part.strip() for part in text.partition("="))
+    if not (name and equals and value):
+        raise InputError(f"{option} '{text}' is not of the form {form}: write it so, without spaces around '='")
+    if name in before:
+        raise InputError(f"{option} names '{name}' twice: give it once")
+    return name, value
+
+
+def _members(text: str, whole: str, option: str) -> list[str]:
+    members = [member.strip() for member in text.split(",")]
+    if not all(members):
+        raise InputError(f"{option} '{whole}' has an empty name between its commas: write NAME=a,b")
+    return members
+
+
+def is_plain(texts: Sequence[str]) -> bool:
+    """Whether these are names as they stand, so that nobody needs to look at the table's columns for them.
+
+    >>> is_plain(["x1", "x2"]), is_plain(["x*"]), is_plain(["y=x1,x2"])
+    (True, False, False)
+    """
+    return not any(mark in text for text in texts for mark in "*?[=")
+
+
+def expand(
+    texts: Sequence[str], columns: Sequence[str], source: str, option: str, but: Sequence[str] = ()
+) -> list[str]:
+    """Names as they are, patterns (`x*`, `?1`, `[ab]_1`) as the columns they match, in table order.
+
+    A pattern does not match what is in `but`: the targets, when it stands for their candidates.
+
+    >>> expand(["x*", "u"], ["x1", "x2", "u", "y"], "a.csv", "--candidate")
+    ['x1', 'x2', 'u']
+    """
+    chosen: list[str] = []
+    for text in texts:
+        if text in columns or not any(mark in text for mark in "*?["):
+            chosen.append(text)
+            continue
+        matches = [name for name in columns if fnmatchcase(name, text) and name not in but]
+        if not matches:
+            raise InputError(f"{source}: no column matches '{text}' (given with {option}): check the pattern")
+        chosen += [name for name in matches if name not in chosen]
+    return chosen
+
+
+def expand_by_target(
+    texts: Sequence[str], columns: Sequence[str], source: str, option: str, targets: Sequence[str]
+) -> Names:
+    """Names and patterns for every target, or, written `target=a,b`, for one target each.
+
+    >>> expand_by_target(["y=x*", "z=x2"], ["x1", "x2", "y", "z"], "a.csv", "--candidate", ["y", "z"])
+    {'y': ['x1', 'x2'], 'z': ['x2']}
+    """
+    if not texts:
+        return None
+    single = [text for text in texts if "=" in text and text not in columns]
+    if not single:
+        return expand(texts, columns, source, option, targets)
+    if len(single) < len(texts):
+        plain = next(text for text in texts if text not in single)
+        raise InputError(f"{option} is '{plain}' for every target and '{single[0]}' for one: write all as TARGET=a,b")
+    by_target: dict[str, list[str]] = {}
+    for text in single:
+        target, members = _pair(text, option, "TARGET=a,b", by_target)
+        by_target[target] = expand(_members(members, text, option), columns, source, option, [target])
+    return by_target

@@ -1,0 +1,159 @@
+"""What the command line says: results on standard output, everything else on standard error, one line an error."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from forebear._checks import InputError
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from forebear.discovery.found import Found
+
+FIGURES = (".png", ".svg", ".pdf")
+
+
+class Failed(Exception):
+    """Work that was asked for rightly and did not succeed: its message is one line, its status 1."""
+
+
+def note(text: str) -> None:
+    """A line on standard error."""
+    line = " ".join(text.splitlines())
+    print(f"forebear: {line}", file=sys.stderr, flush=True)
+
+
+def say(*things: str | Table) -> None:
+    """Print on standard output; a reader who has closed it has seen enough, which is no error."""
+    from rich.console import Console
+
+    console = Console(highlight=False, markup=False, emoji=False)
+    try:
+        for thing in things:
+            if isinstance(thing, str):
+                print(thing)  # as it is: rich would break a path in the middle
+            else:
+                with console.capture() as drawn:  # when printing itself, rich ends the process on a closed pipe
+                    console.print(thing)
+                print(drawn.get(), end="")
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # What is left in the buffer would raise once more when Python closes the stream.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def as_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> Table:
+    """A plain table; cells are text, never markup."""
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
+    for name in header:
+        table.add_column(name, overflow="fold")
+    for row in rows:
+        table.add_row(*(Text(cell) for cell in row))
+    return table
+
+
+def found_table(found: Found) -> Table:
+    """Targets and their ancestors; with several runs, how often each input was chosen."""
+    several = len(found.runs) > 1
+    rows = []
+    for target, ancestors in found.ancestors.items():
+        row = [target, ", ".join(ancestors) or "none of the candidates"]
+        rows.append([*row, _shares(found.frequencies[target])] if several else row)
+    header = ["target", "shaped by", f"share of {len(found.runs)} runs"]
+    return as_table(header if several else header[:2], rows)
+
+
+def _shares(frequencies: Mapping[str, float]) -> str:
+    chosen = sorted(((unit, share) for unit, share in frequencies.items() if share > 0), key=lambda pair: -pair[1])
+    return ", ".join(f"{unit} {share:.0%}" for unit, share in chosen) or "-"
+
+
+def bench_table(rows: Sequence[Mapping[str, Any]]) -> Table:
+    """Rows of a benchmark; a column for every field that is plain."""
+    fields = list(dict.fromkeys(name for row in rows for name in row))
+    names = {"what": "what", "ours_s": "seconds", "baseline_s": "baseline seconds"}
+    cells = [[_cell(row.get(field)) for field in fields] for row in rows]
+    return as_table([names.get(field, field.replace("_", " ")) for field in fields], cells)
+
+
+def _cell(value: Any) -> str:
+    if value is None or value == []:
+        return "-"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        return f"{value:.3g}" if value < 100 else f"{value:.0f}"
+    if isinstance(value, Mapping):
+        return "; ".join(f"{key}: {_cell(item)}" for key, item in value.items())
+    if isinstance(value, list | tuple):
+        return ", ".join(map(_cell, value))
+    return str(value)
+
+
+def check_figure(figure: Path | None, out: Path | None) -> None:
+    """Refuse a figure that could not be written, before the long work starts.
+
+    >>> check_figure(Path("graph.gif"), None)
+    Traceback (most recent call last):
+    forebear._checks.InputError: --figure graph.gif: the ending must be .png, .svg or .pdf
+    """
+    if figure is None:
+        return
+    if figure.suffix.lower() not in FIGURES:
+        raise InputError(f"--figure {figure}: the ending must be {', '.join(FIGURES[:-1])} or {FIGURES[-1]}")
+    if figure.is_dir():
+        raise InputError(f"--figure {figure}: this is a folder: name a file in it")
+    folder = figure.parent
+    made_later = out is not None and folder.absolute() == out.absolute()
+    if not folder.is_dir() and not made_later:
+        raise InputError(f"--figure {figure}: there is no folder {folder}: make it first")
+    if folder.is_dir() and not os.access(folder, os.W_OK):
+        raise InputError(f"--figure {figure}: the folder {folder} is not writable: choose another one")
+
+
+def draw(found: Found, file: Path) -> None:
+    """Write `found.plot()` without a window."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    figure = found.plot()
+    try:
+        figure.savefig(file, dpi=150)
+    except OSError as error:
+        raise InputError(f"{file}: cannot be written ({error.strerror}): choose another place") from None
+    finally:
+        plt.close(figure)
+
+
+@contextmanager
+def long_work(out: Path | None, again: str) -> Iterator[None]:
+    """Turn what can go wrong in hours of work into one line; `again` is how to go on with what is in `out`."""
+    from concurrent.futures import BrokenExecutor
+
+    try:
+        yield
+    except KeyboardInterrupt:
+        kept = again if out is not None and (out / "run.json").is_file() else "nothing was saved (--out DIR saves)"
+        raise Interrupted(f"interrupted: {kept}") from None
+    except FloatingPointError as error:
+        raise Failed(f"{error}: lower the rate (--set rate=1e-3), or rescale wild columns") from None
+    except MemoryError:
+        raise Failed("out of memory: lower --set distilled=2000, or use fewer rows") from None
+    except BrokenExecutor:
+        raise Failed("a worker process died, most likely for lack of memory: use fewer --jobs") from None
+
+
+class Interrupted(Exception):
+    """The user pressed Ctrl-C; status 130."""

@@ -1,0 +1,55 @@
+"""Benchmarks run small: the shape of what they report, and the command around them."""
+
+from __future__ import annotations
+
+import json
+from importlib.util import find_spec
+
+import pytest
+
+from forebear._checks import InputError
+from forebear.benchmarks import BENCHES, measure
+from forebear.cli import main
+
+TINY = {"steps": 20, "distilled": 60, "width": 8, "depth": 1, "folds": 1, "ode_steps": 2, "rule": "nsr-jump"}
+
+
+def test_list_names_every_benchmark(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["bench", "--list", "--json"]) == 0
+    assert set(json.loads(capsys.readouterr().out)["names"]) == set(BENCHES) >= {"presets", "pipeline"}
+    assert all(find_spec(f"forebear.benchmarks.{name}") for name in BENCHES)
+
+
+def test_presets_reports_both_graphs_and_a_ratio() -> None:
+    result = measure("presets", trajectories=1, steps=20, distilled=60)
+    assert result["name"] == "presets" and result["machine"]["cores"] >= 1
+    (row,) = result["rows"]
+    assert row["ratio"] == pytest.approx(row["baseline_s"] / row["ours_s"])
+    assert set(row["fast_graph"]) == set(row["paper_graph"]) == {"dx1", "dx2", "dx3"}
+    assert isinstance(row["same_graph"], bool)
+
+
+def test_pipeline_counts_exact_sets_and_lists_the_wrong_ones() -> None:
+    (row,) = measure("pipeline", names=["algebraic"], seeds=(0, 1), **TINY)["rows"]
+    assert row["of"] == 4 and row["exact"] + len(row["wrong"]) == 4
+    assert all(set(wrong) == {"seed", "target", "found", "truth"} for wrong in row["wrong"])
+    assert "baseline_s" not in row
+
+
+def test_pipeline_refuses_a_system_it_does_not_have() -> None:
+    with pytest.raises(InputError, match="Did you mean 'lorenz63'"):
+        measure("pipeline", names=["lorenz36"])
+
+
+def test_bench_prints_a_table_or_one_document(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = [{"what": "a [b]", "ours_s": 1.5, "wrong": [{"target": "y"}], "fast_exact": True}]
+    answer = {"name": "presets", "machine": {"cores": 2}, "rows": rows}
+    monkeypatch.setattr("forebear.cli.measuring.measure", lambda name: answer)
+    assert main(["bench", "presets", "--json"]) == 0
+    captured = capsys.readouterr()
+    assert json.loads(captured.out) == answer and len(captured.err.splitlines()) == 1
+    assert main(["bench", "presets"]) == 0
+    shown = capsys.readouterr().out
+    assert "a [b]" in shown and "1.5" in shown and "target: y" in shown and "yes" in shown

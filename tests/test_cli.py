@@ -1,0 +1,254 @@
+"""The command line: what it prints where, and with which status it ends."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import forebear
+from forebear.cli import main
+
+# Settings under which a discovery takes seconds, most of them compilation; its answer means nothing.
+_TINY = "steps=20 distilled=60 width=8 depth=1 folds=1 batch=64 nugget=1 lengthscale=1 latent_lengthscale=1"
+FLOW = ["--rule", "nsr-jump", *(word for pair in _TINY.split() for word in ("--set", pair))]
+QUICK = ["--sampler", "mean", *FLOW]
+
+
+class Ran(NamedTuple):
+    status: int
+    out: str
+    err: str
+
+    @property
+    def document(self) -> dict:
+        return json.loads(self.out)
+
+
+Cli = Callable[..., Ran]
+
+
+@pytest.fixture
+def cli(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Cli:
+    """Run the command line in this process, in an empty folder that holds plant.csv and swing.csv."""
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(rng.normal(size=(200, 4)), columns=["a1", "a2", "b", "phase"])
+    table["y"] = table["b"] * rng.normal(size=200) + table["a1"]
+    table["z"] = np.sin(table["phase"]) + 0.1 * rng.normal(size=200)
+    table.to_csv("plant.csv", index=False)
+    steps = {"run": np.repeat([0, 1], 60), "theta": rng.uniform(0, 6, 120), "u": rng.normal(size=120)}
+    pd.DataFrame(steps).to_csv("swing.csv", index=False)
+
+    def run(*arguments: str) -> Ran:
+        capsys.readouterr()
+        status = main([str(argument) for argument in arguments])
+        captured = capsys.readouterr()
+        return Ran(status, captured.out, captured.err)
+
+    return run
+
+
+def _process(*arguments: str, cwd: Path) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-m", "forebear", *arguments],
+        cwd=cwd,
+        text=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+    )
+
+
+def test_help_is_quick_and_loads_nothing_heavy(tmp_path: Path) -> None:
+    code = (
+        "import sys; from forebear.cli import main; status = main(['--help']);"
+        "print(status, [m for m in ('jax', 'numpy', 'pandas', 'matplotlib') if m in sys.modules], file=sys.stderr)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert done.stderr == "0 []\n"
+    assert all(command in done.stdout for command in ("demo", "discover", "bench"))
+
+
+def test_help_of_discover_names_every_option(cli: Cli) -> None:
+    shown = cli("discover", "--help").out
+    options = (
+        "target candidate keep group periodic lags state action episode increments next time rule preset sampler"
+    )
+    options += " joint runs seed jobs set out resume figure json progress no-progress"
+    assert [name for name in options.split() if f"--{name}" not in shown] == []
+
+
+def test_version_and_no_command(cli: Cli) -> None:
+    assert cli("--version") == (0, f"forebear {forebear.__version__}\n", "")
+    assert cli().status == 0 and "Commands" in cli().out
+
+
+def test_json_has_the_shape_of_the_contract(cli: Cli) -> None:
+    ran = cli("discover", "plant.csv", "--target", "y", "--candidate", "a*", "--candidate", "b", *FLOW, "--json")
+    assert (ran.status, ran.err) == (0, "")
+    assert set(ran.document) >= {"version", "settings", "seconds", "targets"}
+    assert ran.document["version"] == forebear.__version__
+    answer = ran.document["targets"]["y"]
+    assert set(answer) >= {"ancestors", "removed", "nsr", "scores", "certificate", "frequency"}
+    assert sorted(answer["removed"]) == ["a1", "a2", "b"] == sorted(answer["scores"]) == sorted(answer["frequency"])
+    assert len(answer["nsr"]) == 4 and set(answer["ancestors"]) <= {"a1", "a2", "b"}
+    assert ran.document["settings"]["steps"] == 20 and ran.document["settings"]["solver"] == "rk4"
+
+
+def test_same_answer_as_in_python(cli: Cli) -> None:
+    ran = cli("discover", "plant.csv", "--target", "y", "--seed", "3", *QUICK, "--json")
+    settings: dict[str, Any] = {"steps": 20, "distilled": 60, "width": 8, "depth": 1, "folds": 1, "sampler": "mean"}
+    settings |= {"batch": 64, "nugget": 1, "lengthscale": 1, "latent_lengthscale": 1}
+    found = forebear.discover("plant.csv", "y", seed=3, rule="nsr-jump", **settings)
+    assert json.loads(json.dumps(found.to_dict()["targets"])) == ran.document["targets"]
+
+
+def test_table_and_next_steps_for_people(cli: Cli) -> None:
+    ran = cli("discover", "plant.csv", "--target", "y", "--runs", "2", *QUICK)
+    assert ran.status == 0 and ran.err == ""
+    assert "target" in ran.out and "share of 2 runs" in ran.out
+    assert "--out DIR" in ran.out and "--figure" in ran.out
+
+
+def test_groups_keep_and_periods_reach_the_discovery(cli: Cli) -> None:
+    where = ["discover", "plant.csv", "--target", "z", "--keep", "b", "--group", "pair=a1,a2", "--periodic"]
+    ran = cli(*where, "phase=6.2832", *QUICK, "--candidate", "*", "--json")
+    answer = ran.document["targets"]["z"]
+    assert sorted(answer["removed"]) == ["pair", "phase", "y"] and "b" in answer["ancestors"]
+    other = cli(*where, "phase=1.5", *QUICK, "--candidate", "*", "--json").document["targets"]["z"]
+    assert other["nsr"] != answer["nsr"]
+
+
+def test_candidates_by_target(cli: Cli) -> None:
+    wishes = ["--target", "y", "--target", "z", "--candidate", "y=a*,b", "--candidate", "z=phase"]
+    answers = cli("discover", "plant.csv", *wishes, *QUICK, "--json").document["targets"]
+    assert {target: sorted(answer["removed"]) for target, answer in answers.items()} == {
+        "y": ["a1", "a2", "b"],
+        "z": ["phase"],
+    }
+
+
+def test_joint_and_other_samplers(cli: Cli) -> None:
+    wishes = ["discover", "plant.csv", "--target", "y", "--target", "z", "--joint", "--sampler", "gaussian"]
+    ran = cli(*wishes, *FLOW, "--json")
+    assert ran.document["settings"]["joint"] is True and ran.document["settings"]["sampler"] == "gaussian"
+
+
+def test_lags_build_targets_candidates_groups_and_periods(cli: Cli) -> None:
+    wishes = ["--lags", "2", "--state", "theta", "--action", "u", "--episode", "run", "--periodic", "theta=6.2832"]
+    answers = cli("discover", "swing.csv", *wishes, *QUICK, "--json").document["targets"]
+    assert list(answers) == ["d_theta"]
+    assert sorted(answers["d_theta"]["removed"]) == ["lag 0", "lag 1", "lag 2"]
+    kept = cli("discover", "swing.csv", *wishes, "--next", "--keep", "*_0", *QUICK, "--json").document["targets"]
+    assert sorted(kept["next_theta"]["removed"]) == ["lag 1", "lag 2"]
+    assert {"theta_0", "u_0"} <= set(kept["next_theta"]["ancestors"])
+
+
+def test_run_folder_is_refused_without_resume_and_resumed_with_it(cli: Cli, tmp_path: Path) -> None:
+    wishes = ["discover", "plant.csv", "--target", "y", *QUICK, "--out", "run", "--json"]
+    first = cli(*wishes, "--resume")
+    assert first.status == 0 and "starting one" in first.err
+    assert forebear.load(tmp_path / "run").ancestors["y"] == tuple(first.document["targets"]["y"]["ancestors"])
+    refused = cli(*wishes)
+    assert refused.status == 2 and "--resume" in refused.err and refused.out == ""
+    again = cli(*wishes, "--resume")
+    assert again.document["targets"] == first.document["targets"] and again.err == ""
+    other = cli(*wishes, "--resume", "--seed", "1")
+    assert other.status == 2 and "seed" in other.err
+
+
+@pytest.mark.parametrize("figure", ["graph.png", "graph.svg", "run/graph.pdf"])
+def test_figure_is_written(cli: Cli, tmp_path: Path, figure: str) -> None:
+    ran = cli("discover", "plant.csv", "--target", "y", *QUICK, "--out", "run", "--figure", figure)
+    assert ran.status == 0 and figure in ran.out
+    assert (tmp_path / figure).stat().st_size > 1_000
+
+
+@pytest.mark.filterwarnings("default")
+def test_divergence_is_told_in_plain_lines_with_status_1(cli: Cli) -> None:
+    ran = cli("discover", "plant.csv", "--target", "y", *QUICK, "--set", "rate=1e30")
+    assert ran.status == 1 and ran.out == ""
+    *retries, last = ran.err.splitlines()
+    assert all(line.startswith("forebear: training diverged") for line in (*retries, last))
+    assert "--set rate=" in last
+
+
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_ctrl_c_is_one_line_that_says_how_to_go_on(cli: Cli, tmp_path: Path, jobs: str) -> None:
+    long = [*QUICK, "--runs", "2", "--jobs", jobs, "--out", "run"]
+    long[long.index("steps=20")] = "steps=200000"
+    process = _process("discover", "plant.csv", "--target", "y", *long, cwd=tmp_path)
+    deadline = time.monotonic() + 60
+    while not (tmp_path / "run" / "run.json").is_file() and process.poll() is None and time.monotonic() < deadline:
+        time.sleep(0.1)
+    time.sleep(2)
+    os.killpg(process.pid, signal.SIGINT)  # as a terminal does: to worker processes as well
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 130, err
+    assert out == "" and len(err.splitlines()) == 1
+    assert "interrupted" in err and "--out run --resume" in err
+
+
+def test_ctrl_c_before_anything_is_saved(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupt(*arguments: object, **options: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(forebear, "discover", interrupt)
+    ran = cli("discover", "plant.csv", "--target", "y")
+    assert ran == (130, "", "forebear: interrupted: nothing was saved (--out DIR saves)\n")
+
+
+def test_reader_that_stops_reading_is_no_error(cli: Cli, tmp_path: Path) -> None:
+    process = _process("bench", "--list", cwd=tmp_path)
+    assert process.stdout is not None and process.stderr is not None
+    with process:
+        process.stdout.close()
+        assert process.stderr.read() == ""
+    assert process.returncode == 0
+
+
+def test_demo_prints_the_graph_and_replaces_its_own_files(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    settings = {"steps": 20, "distilled": 60, "width": 8, "depth": 1, "folds": 1, "nugget": 1.0, "lengthscale": 1.0}
+    settings |= {"rule": "nsr-jump", "sampler": "mean"}
+    real = forebear.discover
+    monkeypatch.setattr(forebear, "discover", lambda *a, **options: real(*a, **options, **settings))
+    for _ in range(2):
+        ran = cli("demo", "--out", "shown")
+        assert ran.status == 0 and ran.err == ""
+        assert all(name in ran.out for name in ("wear", "torque_ripple", "vibration", str(Path("shown/graph.png"))))
+        assert sorted(p.name for p in Path("shown").iterdir()) == [
+            "demo.txt",
+            "found.json",
+            "graph.png",
+            "pieces",
+            "run.json",
+        ]
+
+
+def test_demo_leaves_a_foreign_folder_alone(cli: Cli) -> None:
+    Path("mine").mkdir()
+    Path("mine/run.json").write_text("{}")
+    ran = cli("demo", "--out", "mine")
+    assert ran.status == 2 and "mine" in ran.err and Path("mine/run.json").read_text() == "{}"
+
+
+@pytest.mark.slow
+def test_demo_finds_the_truth(cli: Cli) -> None:
+    ran = cli("demo")
+    assert ran.status == 0
+    assert forebear.load("forebear-demo").ancestors == {
+        "wear": ("load", "temperature"),
+        "torque_ripple": ("load",),
+        "vibration": ("speed", "oil"),
+    }

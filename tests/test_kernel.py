@@ -1,0 +1,235 @@
+"""The kernel stage against the plain reference, at hundreds of inputs, and at the edge of what can be solved."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+import reference
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from forebear.discovery.path import prune
+from forebear.kernel import factors
+from forebear.kernel.energy import _energies, energies
+from forebear.kernel.gram import _gram, divide_out, gram, row_block
+from forebear.kernel.ridge import ridge
+from forebear.kernel.tune import Choice, choose, cross_errors
+
+ROWS, INPUTS = 40, 6
+
+
+class Problem(NamedTuple):
+    points: np.ndarray
+    plain: list[np.ndarray]
+    """the k of every factor, from its definition"""
+    y: np.ndarray
+    units: dict[str, tuple[int, ...]]
+    nugget: float
+
+
+@st.composite
+def problems(draw: st.DrawFn) -> Problem:
+    """Inputs of mixed kinds, some in groups, some kept (latents are such), and a target that uses a few."""
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    # Sampled, so that few shapes are compiled: the number of factors never changes.
+    kinds = draw(st.lists(st.sampled_from(["real", "periodic", "category"]), min_size=INPUTS, max_size=INPUTS))
+    lengthscales = draw(st.lists(st.sampled_from([0.3, 1.0, 2.5, 8.0]), min_size=INPUTS, max_size=INPUTS))
+    embedded, plain = [], []
+    y = 0.3 * rng.normal(size=ROWS)
+    for number, (kind, lengthscale) in enumerate(zip(kinds, lengthscales, strict=True)):
+        if kind == "category":
+            x = rng.integers(0, 3, ROWS).astype(float)
+            embedded.append(factors.category(x))
+            plain.append(reference.category(x))
+        elif kind == "periodic":
+            x = rng.uniform(-7, 7, ROWS)
+            embedded.append(factors.periodic(x, 2.5, lengthscale))
+            plain.append(reference.periodic(x, 2.5, lengthscale))
+        else:
+            x = rng.normal(size=ROWS)
+            embedded.append(factors.real(x, lengthscale))
+            plain.append(reference.real(x, lengthscale))
+        y += np.sin((number + 1) * x) * rng.integers(0, 2)
+    # Units of one, two or three factors; what is in none of them is a latent or a kept input.
+    removable = draw(st.integers(1, INPUTS))
+    order = rng.permutation(INPUTS)[:removable].tolist()
+    units: dict[str, tuple[int, ...]] = {}
+    while order:
+        size = draw(st.integers(1, min(3, len(order))))
+        units[f"u{len(units)}"] = tuple(order[:size])
+        order = order[size:]
+    nugget = draw(st.sampled_from([1e-3, 0.1, 1.0, 30.0]))
+    return Problem(factors.stack(embedded, ROWS), plain, y, units, nugget)
+
+
+@settings(max_examples=60, deadline=None)
+@given(problems())
+def test_path_equals_the_reference(problem: Problem) -> None:
+    path = prune(problem.points, problem.y, problem.units, problem.nugget)
+    slow = reference.prune(problem.plain, problem.y, problem.units, problem.nugget)
+    assert path.removed == slow.removed
+    np.testing.assert_allclose(path.nsr, slow.nsr, rtol=0, atol=1e-8)
+    for step, shares in enumerate(slow.scores):
+        for place, unit in enumerate(path.units):
+            expected = shares.get(unit, np.nan)
+            np.testing.assert_allclose(path.scores[step, place], expected, rtol=0, atol=1e-8)
+
+
+@settings(max_examples=20, deadline=None)
+@given(problems(), st.sets(st.integers(0, INPUTS - 1), max_size=3))
+def test_divided_out_equals_rebuilt(problem: Problem, members: set[int]) -> None:
+    full = gram(problem.points, np.ones(INPUTS, bool))
+    left = np.array([number not in members for number in range(INPUTS)])
+    padded = np.array([*sorted(members), *[-1] * (3 - len(members))])
+    np.testing.assert_allclose(divide_out(full, problem.points, padded), gram(problem.points, left), atol=1e-14)
+
+
+def wide(inputs: int, rows: int) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(inputs, 1, rows))
+    return x / 5.0, np.sin(x[0, 0]) + x[1, 0] * x[2, 0] + 0.1 * rng.normal(size=rows)
+
+
+def test_two_hundred_inputs_in_log_space() -> None:
+    """The factors' logarithms are summed and the largest taken out before anything can overflow or vanish."""
+    inputs, rows, nugget = 200, 100, 1.0
+    points, y = wide(inputs, rows)
+    squares = (points[:, 0, :, None] - points[:, 0, None, :]) ** 2
+    logs = np.log1p(np.exp(-squares.astype(np.longdouble) / 2))
+    total = logs.sum(axis=0)
+    scale = total.max()
+    kernel = np.exp(total - scale).astype(float)
+    fit = reference.fit(kernel, y, float(np.exp(np.log(nugget) - scale)))
+    without = np.array([np.exp(total - logs[j] - scale) for j in range(inputs)], float)
+    shares = np.array([fit.alpha @ (kernel - w) @ fit.alpha for w in without]) / fit.signal
+
+    ours = ridge(gram(points, np.ones(inputs, bool)), y, nugget * 0.5**inputs)
+    np.testing.assert_allclose(ours.nsr, fit.nsr, rtol=1e-8, atol=0)
+    units = np.arange(inputs)[:, None]
+    energy = energies(gram(points, np.ones(inputs, bool)), points, ours.alpha, units, np.arange(inputs))
+    np.testing.assert_allclose(energy / ours.signal, shares, rtol=1e-6)
+
+
+def test_path_of_two_hundred_inputs_is_finite() -> None:
+    points, y = wide(200, 60)
+    path = prune(points, y, {f"x{i}": (i,) for i in range(200)}, nugget=1.0)
+    nsr = np.array(path.nsr)
+    assert np.isfinite(nsr).all() and nsr.min() >= 0 and nsr.max() <= 1
+    assert sorted(path.removed) == sorted(path.units)
+    assert np.isfinite(path.scores[0]).all()
+
+
+@pytest.mark.parametrize("members", [1, 2])
+def test_memory_does_not_grow_with_the_number_of_inputs(members: int) -> None:
+    rows, inputs = 600, 200
+    matrix = rows * rows * 8
+    with jax.enable_x64(True):
+        points, active = jnp.zeros((inputs, 1, rows)), jnp.ones(inputs, bool)
+        kernel, alpha = jnp.zeros((rows, rows)), jnp.zeros(rows)
+        units = jnp.zeros((inputs // members, members), int)
+        listed = jnp.arange(inputs // members)
+        compiled = [
+            _gram.lower(points, active, row_block()).compile(),
+            _energies.lower(kernel, points, alpha, units, listed, row_block()).compile(),
+        ]
+    for one in compiled:
+        memory = one.memory_analysis()
+        assert memory is not None
+        assert memory.temp_size_in_bytes < 3 * matrix  # rows x rows x inputs would be 200 of them
+
+
+def test_callers_precision_is_left_alone() -> None:
+    assert jnp.ones(1).dtype == jnp.float32
+    points, y = wide(3, 20)
+    kernel = gram(points, np.ones(3, bool))
+    fit = ridge(kernel, y, 1.0)
+    assert kernel.dtype == fit.alpha.dtype == jnp.float64
+    assert jnp.ones(1).dtype == jnp.float32
+    assert not jax.config.jax_enable_x64
+
+
+def test_precision_is_restored_after_an_error() -> None:
+    with pytest.raises(FloatingPointError):
+        ridge(np.full((3, 3), np.nan), np.ones(3), 1.0)
+    assert jnp.ones(1).dtype == jnp.float32
+
+
+def test_singular_kernel_raises_the_nugget_and_says_so() -> None:
+    x = np.repeat(np.random.default_rng(0).normal(size=30), 2)
+    points = factors.stack([factors.real(x, 1.0)], 60)
+    kernel = gram(points, np.array([True]))
+    fit = ridge(kernel, np.sin(x), 1e-30)
+    assert fit.nugget > 1e-30
+    assert 0 <= float(fit.nsr) <= 1
+    residual = (np.asarray(kernel) + fit.nugget * np.eye(60)) @ np.asarray(fit.alpha) - np.sin(x)
+    assert np.abs(residual).max() < 1e-3
+    path = prune(points, np.sin(x), {"x": (0,)}, nugget=1e-30)
+    assert path.nuggets[0] == pytest.approx(2 * fit.nugget)
+    assert "nugget" in path.frame()
+
+
+def test_regular_kernel_keeps_the_nugget() -> None:
+    points, y = wide(3, 20)
+    path = prune(points, y, {"a": (0,), "b": (1,)}, nugget=0.7)
+    assert path.nuggets == (0.7, 0.7, 0.7)
+
+
+def plain_cross_error(kernel: np.ndarray, y: np.ndarray, nugget: float) -> float:
+    half = y.shape[1] // 2
+    halves = np.arange(half), np.arange(half, 2 * half)
+    errors = []
+    for fit, test in (halves, halves[::-1]):
+        for one in range(len(y)):
+            for other in range(len(y)):
+                if one != other or len(y) == 1:
+                    alpha = np.linalg.solve(kernel[np.ix_(fit, fit)] + nugget * np.eye(half), y[one, fit])
+                    errors.append(np.mean((kernel[np.ix_(test, fit)] @ alpha - y[other, test]) ** 2))
+    return float(np.mean(errors))
+
+
+@pytest.mark.parametrize("samplers", [1, 2, 3])
+@pytest.mark.parametrize("rows", [40, 41])
+def test_cross_errors_equal_the_reference(samplers: int, rows: int) -> None:
+    rng = np.random.default_rng(samplers)
+    x = rng.normal(size=(2, rows))
+    kernel = reference.product([reference.real(x[0], 1.0), reference.real(x[1], 2.0)], rows)
+    y = np.sin(x[0]) + 0.3 * rng.normal(size=(samplers, rows))
+    nuggets = np.array([0.01, 1.0, 20.0])
+    expected = [plain_cross_error(kernel, y, nugget) for nugget in nuggets]
+    with jax.enable_x64(True):
+        ours = cross_errors(jnp.asarray(kernel), y, nuggets)
+    np.testing.assert_allclose(ours, expected, rtol=1e-9)
+
+
+def test_choice_follows_roughness_and_noise() -> None:
+    rng = np.random.default_rng(0)
+    x, z = rng.normal(size=(2, 300))
+
+    def embed(lengthscale: float, latent_lengthscale: float) -> np.ndarray:
+        return factors.stack([factors.real(x, lengthscale), factors.real(z, latent_lengthscale)], 300)
+
+    smooth = choose(embed, (0.5 * x + 0.5 * z)[None])
+    rough_in_z = choose(embed, (0.5 * x + np.sign(np.sin(4 * z)))[None])
+    assert smooth.lengthscale >= 2.0 and smooth.latent_lengthscale >= 1.0
+    assert rough_in_z.latent_lengthscale == 0.3
+    clean = np.sin(3 * x) * np.ones((2, 1))
+    noisy = clean + 2.0 * rng.normal(size=(2, 300))
+    assert choose(embed, clean).nugget < choose(embed, noisy).nugget
+
+
+def test_what_two_samplers_do_not_share_is_noise() -> None:
+    """Each sampler's draws are smooth, so one alone would be followed; the other one tells what is real."""
+    x = np.random.default_rng(0).normal(size=300)
+    wiggles = np.stack([np.sin(9 * x), np.cos(7 * x)])
+    draws = 0.3 * x + wiggles
+    grid = {"lengthscales": (0.3, 4.0), "latent_lengthscales": (1.0,), "nuggets": (0.01, 1.0)}
+
+    def embed(lengthscale: float, _: float) -> np.ndarray:
+        return factors.stack([factors.real(x, lengthscale)], 300)
+
+    assert choose(embed, draws[:1], **grid) == Choice(0.3, 1.0, 0.01)
+    assert choose(embed, draws, **grid).lengthscale == 4.0
