@@ -149,7 +149,7 @@ def test_callers_precision_is_left_alone() -> None:
     fit = ridge(kernel, y, 1.0)
     assert kernel.dtype == fit.alpha.dtype == jnp.float64
     assert jnp.ones(1).dtype == jnp.float32
-    assert not jax.config.jax_enable_x64
+    assert not jax.config.read("jax_enable_x64")
 
 
 def test_precision_is_restored_after_an_error() -> None:

@@ -51,6 +51,11 @@ def assert_close(one: Network, other: Network, atol: float = 1e-3) -> None:
         np.testing.assert_allclose(a, b, atol=atol)
 
 
+def cached(function: Any) -> int:
+    """How many versions of a compiled function there are."""
+    return function._cache_size()
+
+
 def compiled(caplog: pytest.LogCaptureFixture) -> list[str]:
     return [r.getMessage() for r in caplog.records if r.getMessage().startswith("Compiling")]
 
@@ -78,20 +83,20 @@ def test_steps_rate_masks_and_schedule_do_not_recompile() -> None:
         train(models, FlowSampler.loss, data, None, masks, FlowSettings(batch=64, **settings), key=jr.key(0))
 
     fit(np.ones((2, 3)), steps=40)
-    before = _advance._cache_size()
+    before = cached(_advance)
     fit(np.eye(3)[:2], steps=57, rate=1e-4, schedule="constant", averaging=0.0)
-    assert _advance._cache_size() == before
+    assert cached(_advance) == before
 
 
 def test_pruning_compiles_each_kernel_function_once() -> None:
     """Whatever is left, and however many steps: shapes stay the same."""
     functions = (_gram, _energies, _divide_out, _solve)
-    before = [f._cache_size() for f in functions]
+    before = [cached(f) for f in functions]
     rng = np.random.default_rng(0)
     table = {name: rng.normal(size=213) for name in "abcdey"}
     fb.discover(table, "y", rule="nsr-jump", sampler="mean", steps=20, folds=1, distilled=213)
     # One size to choose the hyper-parameters and prune, as there are fewer rows than the choice may use.
-    assert [f._cache_size() - b for f, b in zip(functions, before, strict=True)] == [1, 1, 1, 1]
+    assert [cached(f) - b for f, b in zip(functions, before, strict=True)] == [1, 1, 1, 1]
 
 
 def test_models_do_not_influence_each_other() -> None:

@@ -19,6 +19,7 @@ from forebear.discovery.path import Path, prune
 from forebear.discovery.settings import Settings
 from forebear.flow.sampler import Law, NetworkSampler, Sampler, Task
 from forebear.kernel.settings import KernelSettings
+from forebear.kernel.threads import few_threads
 from forebear.kernel.tune import Choice, choose
 
 Tick = Callable[[str, float], None]
@@ -67,6 +68,13 @@ def study(
     table: Table, work: Study, sampler: Sampler | NetworkSampler, settings: Settings, tick: Tick
 ) -> dict[str, Outcome]:
     """The pruning path of every target of the study and, where asked for, its certificate."""
+    with few_threads(settings.kernel.distilled):
+        return _study(table, work, sampler, settings, tick)
+
+
+def _study(
+    table: Table, work: Study, sampler: Sampler | NetworkSampler, settings: Settings, tick: Tick
+) -> dict[str, Outcome]:
     rng = np.random.default_rng(np.random.SeedSequence(work.seed))
     if work.rows is not None:
         table = table.take(rng.permutation(table.rows)[: work.rows])

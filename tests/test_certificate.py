@@ -1,0 +1,171 @@
+"""Certified selection: the test of latent independence, the search, and the whole rule."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.stats import binom
+
+import forebear as fb
+from forebear.benchmarks.suite import SUITE
+from forebear.data.table import Column
+from forebear.discovery.dependence import (
+    Clearing,
+    Verdict,
+    features,
+    judge,
+    latent_features,
+    probe_jointly,
+    probe_unit,
+)
+from forebear.discovery.search import Evidence, search, weigh
+
+QUICK: dict[str, Any] = {"steps": 200, "distilled": 300, "width": 32, "depth": 2}
+"""a cheap pruning path: the certificate does not need a good one"""
+
+
+def real(values: np.ndarray) -> np.ndarray:
+    return features(Column("x", "real", values))
+
+
+def p_value(z: np.ndarray, x: np.ndarray, kept: list[np.ndarray]) -> float:
+    clearing = Clearing(kept, len(z))
+    return judge(clearing(latent_features(z)), probe_unit("x", [real(x)], kept), clearing).p_value
+
+
+@pytest.mark.parametrize("dependence", ["independent", "proxy", "curved"])
+def test_level_holds_with_dependent_inputs(dependence: str) -> None:
+    """Latents that carry a misfit in the kept input, beside an input that depends on it: no false alarms."""
+    rng = np.random.default_rng(1)
+    rows, pairs = 1_000, 200
+    p_values = []
+    for _ in range(pairs):
+        kept, noise, own = rng.normal(size=(3, rows))
+        x = {"independent": own, "proxy": kept + 0.1 * own, "curved": kept**2 + 0.3 * own}[dependence]
+        misfit = noise * (1 + 0.1 * np.tanh(kept)) + 0.1 * np.sin(2 * kept)
+        p_values.append(p_value(misfit, x, [real(kept)]))
+    low, high = binom.ppf([0.005, 0.995], pairs, 0.05) / pairs
+    assert low <= np.mean(np.array(p_values) < 0.05) <= high
+
+
+@pytest.mark.parametrize("acts", ["location", "scale", "shape"])
+def test_every_kind_of_dependence_is_seen(acts: str) -> None:
+    rng = np.random.default_rng(2)
+    x, noise, heavy = rng.normal(size=4_000), rng.normal(size=4_000), rng.laplace(scale=2**-0.5, size=4_000)
+    z = {"location": noise + 0.2 * x, "scale": noise * np.exp(0.2 * x), "shape": np.where(x > 0, noise, heavy)}[acts]
+    clearing = Clearing([], len(z))
+    verdict = judge(clearing(latent_features(z)), probe_unit("x", [real(x)], []), clearing)
+    assert verdict.p_value < 1e-4
+    assert min(verdict.order, 3) == ["location", "scale", "shape"].index(acts) + 1
+
+
+def test_pure_interactions_show_only_jointly() -> None:
+    rng = np.random.default_rng(3)
+    a, b, noise = rng.normal(size=(3, 3_000))
+    z = 0.5 * np.sign(a * b) + noise
+    clearing = Clearing([], len(z))
+    latents = clearing(latent_features(z))
+    units = {"a": [real(a)], "b": [real(b)]}
+    probes = [probe_unit(name, columns, []) for name, columns in units.items()]
+    assert min(judge(latents, probe, clearing).p_value for probe in probes) > 1e-3
+    jointly = judge(latents, probe_jointly(units, probes), clearing)
+    assert jointly.p_value < 1e-10 and set(jointly.units) == {"a", "b"}
+
+
+def test_weighing_asks_for_significance_and_size() -> None:
+    sure_but_tiny = Verdict(9.0, 1e-15, 1e-5, 1, ("a",))
+    large_but_unsure = Verdict(2.0, 0.3, 0.1, 1, ("b",))
+    both = Verdict(9.0, 1e-15, 0.1, 1, ("c",))
+    verdicts = {"a": sure_but_tiny, "b": large_but_unsure, "c": both}
+    assert weigh(verdicts, None, 0.05, 1e-3).rejected == {"c"}
+    pair = Verdict(9.0, 1e-15, 0.1, 1, ("a", "b"))
+    assert weigh({"a": sure_but_tiny, "b": large_but_unsure}, pair, 0.05, 1e-3).rejected == {"a", "b"}
+
+
+def test_search_adds_interactions_whole_and_drops_the_useless() -> None:
+    def examine(kept: frozenset[str]) -> Evidence:
+        outside = [u for u in "abcd" if u not in kept]
+        verdicts = {u: Verdict(1.0, 0.5, 0.0, 1, (u,)) for u in outside}
+        missing = {"a", "b"} - kept
+        jointly = Verdict(20.0, 0.0, 0.3, 1, ("a", "b")) if len(missing) == 2 else None
+        return Evidence(verdicts, jointly, frozenset(missing))
+
+    for start in ("", "a", "cd", "abcd"):
+        assert search(examine, start) == {"a", "b"}
+
+
+@pytest.mark.parametrize("name", ["y3", "interaction", "weak", "counts"])
+def test_hard_systems_are_exact(name: str) -> None:
+    system = SUITE[name](seed=0)
+    found = fb.discover(system.table, **system.options(), **QUICK)
+    assert {t: set(a) for t, a in found.ancestors.items()} == {t: set(a) for t, a in system.ancestors.items()}
+    if name == "y3":
+        assert found.effects["y3"].loc["x2", "acts"] == "shape"
+        certificate = found.certificates["y3"]
+        assert certificate.loc["x2", "kept"] and certificate.loc["x2", "p_value"] < 1e-6
+        assert not certificate.loc["x1", "kept"] and certificate.loc["x1", "p_value"] > 0.01
+
+
+def test_scale_effects_are_called_scale_and_results_survive_saving(tmp_path) -> None:
+    system = SUITE["y1"](seed=1)
+    found = fb.discover(system.table, **system.options(), out=tmp_path / "run", **QUICK)
+    assert found.ancestors == {"y1": ("x1",)}
+    assert found.effects["y1"].loc["x1", "acts"] == "scale"
+    again = fb.load(tmp_path / "run")
+    assert again.to_dict() == found.to_dict()
+    pd.testing.assert_frame_equal(again.certificates["y1"], found.certificates["y1"])
+    edge = found.graph.edges["x1", "y1"]
+    assert edge["p_value"] < 1e-6 and edge["effect"] > 0.05
+    document = found.to_dict()["targets"]["y1"]
+    assert set(document["certificate"]) == set(system.candidates)
+
+
+def test_noise_has_no_ancestors() -> None:
+    system = SUITE["noise"](seed=3)
+    assert fb.discover(system.table, **system.options(), **QUICK).ancestors == {"y": ()}
+
+
+def test_groups_kept_inputs_and_categories() -> None:
+    rng = np.random.default_rng(4)
+    rows = 3_000
+    table = pd.DataFrame(rng.normal(size=(rows, 4)), columns=["a", "b", "c", "d"])
+    table["kind"] = rng.choice(["u", "v", "w"], size=rows)
+    spread = np.where(table["kind"] == "u", 0.5, 1.5)
+    table["y"] = table["a"] + table["b"] * rng.normal(size=rows) + spread * rng.normal(size=rows)
+    found = fb.discover(table, "y", keep=["a"], groups={"pair": ["b", "c"]}, **QUICK)
+    assert set(found.ancestors["y"]) == {"a", "pair", "kind"}
+    assert list(found.certificates["y"].index) == ["pair", "d", "kind"]
+
+
+def test_equally_good_sets_are_listed() -> None:
+    rng = np.random.default_rng(5)
+    x = rng.normal(size=3_000)
+    twin = x + 1e-3 * rng.normal(size=3_000)
+    table = pd.DataFrame({"a": x, "b": twin, "c": rng.normal(size=3_000), "y": x * rng.normal(size=3_000)})
+    found = fb.discover(table, "y", **QUICK)
+    assert found.ancestors["y"] in (("a",), ("b",))
+    assert found.alternatives["y"] in ((("a",),), (("b",),))
+    assert found.alternatives["y"][0] != found.ancestors["y"]
+
+
+def test_a_negligible_effect_adds_no_edge_however_many_rows() -> None:
+    rng = np.random.default_rng(6)
+    rows = 200_000
+    x = rng.normal(size=(rows, 2))
+    table = pd.DataFrame(x, columns=["a", "b"]).assign(y=x[:, 0] + 0.02 * x[:, 1] + rng.normal(size=rows))
+    options = {**QUICK, "tested": rows, "subset_steps": 500}
+    found = fb.discover(table, "y", **options)
+    verdict = found.certified[0]["y"].verdicts["b"]
+    assert verdict.p_value < 1e-3 and verdict.effect < 1e-3
+    assert found.ancestors["y"] == ("a",)
+
+
+def test_other_rules_have_no_certificate() -> None:
+    rng = np.random.default_rng(7)
+    table = pd.DataFrame(rng.normal(size=(300, 3)), columns=["a", "b", "y"])
+    found = fb.discover(table, "y", rule="nsr-jump", **QUICK)
+    with pytest.raises(fb.InputError, match="rule 'nsr-jump' makes no certificates"):
+        _ = found.certificates
