@@ -47,7 +47,25 @@ _HOMES = {
     "KernelSettings": "forebear.kernel.settings",
 }
 
-__all__ = [*_HOMES, "systems"]
+__all__ = [
+    "FlowSampler",
+    "FlowSettings",
+    "Found",
+    "GaussianSampler",
+    "InputError",
+    "KernelSettings",
+    "Lagged",
+    "LargestJump",
+    "Law",
+    "MeanSampler",
+    "Path",
+    "Rule",
+    "Sampler",
+    "discover",
+    "lagged",
+    "load",
+    "systems",
+]
 
 
 def __getattr__(name: str) -> object:

@@ -63,14 +63,21 @@ def as_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> Table:
 
 
 def found_table(found: Found) -> Table:
-    """Targets and their ancestors; with several runs, how often each input was chosen."""
-    several = len(found.runs) > 1
-    rows = []
+    """Targets and their ancestors; how each acts and whether anything else shows, where there is a certificate; with
+    several runs, how often each input was chosen."""
+    columns: dict[str, list[str]] = {"target": [], "shaped by": []}
     for target, ancestors in found.ancestors.items():
-        row = [target, ", ".join(ancestors) or "none of the candidates"]
-        rows.append([*row, _shares(found.frequencies[target])] if several else row)
-    header = ["target", "shaped by", f"share of {len(found.runs)} runs"]
-    return as_table(header if several else header[:2], rows)
+        columns["target"].append(target)
+        columns["shaped by"].append(", ".join(ancestors) or "none of the candidates")
+        certificate = found.certified[0].get(target)
+        if certificate is not None:
+            acts = {str(unit): str(word) for unit, word in certificate.actions_frame()["acts"].items()}
+            columns.setdefault("through its", []).append(", ".join(acts.get(unit, "-") for unit in ancestors) or "-")
+            rest = "-" if certificate.jointly is None else f"p = {certificate.jointly.p_value:.2g}"
+            columns.setdefault("all the rest", []).append(rest)
+        if len(found.runs) > 1:
+            columns.setdefault(f"share of {len(found.runs)} runs", []).append(_shares(found.frequencies[target]))
+    return as_table(list(columns), [list(row) for row in zip(*columns.values(), strict=True)])
 
 
 def _shares(frequencies: Mapping[str, float]) -> str:
