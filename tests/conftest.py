@@ -4,6 +4,6 @@ import os
 
 # Figures are drawn without a screen.
 os.environ.setdefault("MPLBACKEND", "Agg")
-# OpenBLAS makes its threads wait for one another: beside any other busy process a factorisation on two threads then
-# takes thirty times as long as on one, and without one hardly less.
+# OpenBLAS makes its threads wait for one another: beside another busy process a factorisation on two threads took
+# thirty times as long as on one. On an idle machine one thread is hardly slower at the sizes of the tests.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
