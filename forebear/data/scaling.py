@@ -53,14 +53,13 @@ class ColumnCode:
 class Encoder:
     """The input columns of a table as one matrix of features.
 
-        >>> from forebear.data.column import cells_of
-    from forebear.data.table import open_frame, read_columns
-        >>> frame, source = open_frame({"a": [0.0, 2.0], "b": ["u", "v"]})
-        >>> encoder = Encoder.of(read_columns(frame, source, ["a", "b"], {}), ["a", "b"])
-        >>> encoder.encode(frame).tolist()
-        [[-1.0, 1.0, 0.0], [1.0, 0.0, 1.0]]
-        >>> encoder.mask(["b"]).tolist()
-        [0.0, 1.0, 1.0]
+    >>> from forebear.data.table import open_frame, read_columns
+    >>> frame, source = open_frame({"a": [0.0, 2.0], "b": ["u", "v"]})
+    >>> encoder = Encoder.of(read_columns(frame, source, ["a", "b"], {}), ["a", "b"])
+    >>> encoder.encode(frame).tolist()
+    [[-1.0, 1.0, 0.0], [1.0, 0.0, 1.0]]
+    >>> encoder.mask(["b"]).tolist()
+    [0.0, 1.0, 1.0]
     """
 
     codes: tuple[ColumnCode, ...]
