@@ -10,7 +10,7 @@ from importlib import import_module
 from typing import Any
 
 BENCHES = {
-    "presets": "Lorenz-63, three increments: preset fast, cold, against preset paper (about half an hour)",
+    "presets": "Lorenz-63, three increments: preset fast, cold, against preset paper (three minutes on two cores)",
     "pipeline": "the whole pipeline on every system with a known graph, three data seeds each (half an hour)",
     "selection": "certified selection against the published rule and cheap selectors, fourteen systems (hours)",
     "level": "whether the certificate's test holds its level when inputs depend on one another (an hour or two)",
