@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path as FilePath
@@ -275,8 +274,3 @@ def _restore(record: Mapping[str, Any]) -> Found:
         record["settings"],
         float(record["seconds"]),
     )
-
-
-def as_json(found: Found) -> str:
-    """`Found.to_dict` as text."""
-    return json.dumps(found.to_dict(), indent=2)
