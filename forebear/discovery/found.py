@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path as FilePath
@@ -274,3 +275,8 @@ def _restore(record: Mapping[str, Any]) -> Found:
         record["settings"],
         float(record["seconds"]),
     )
+
+
+def as_json(found: Found) -> str:
+    """`Found.to_dict` as text."""
+    return json.dumps(found.to_dict(), indent=2)
