@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from forebear.flow.samplers import MeanSampler as MeanSampler
     from forebear.flow.settings import FlowSettings as FlowSettings
     from forebear.kernel.settings import KernelSettings as KernelSettings
+    from forebear.twin.settings import TwinSettings as TwinSettings
+    from forebear.twin.twin import Twin as Twin
 
 _HOMES = {
     "InputError": "forebear._checks",
@@ -45,6 +47,8 @@ _HOMES = {
     "MeanSampler": "forebear.flow.samplers",
     "FlowSettings": "forebear.flow.settings",
     "KernelSettings": "forebear.kernel.settings",
+    "Twin": "forebear.twin.twin",
+    "TwinSettings": "forebear.twin.settings",
 }
 
 __all__ = [
@@ -61,6 +65,8 @@ __all__ = [
     "Path",
     "Rule",
     "Sampler",
+    "Twin",
+    "TwinSettings",
     "discover",
     "lagged",
     "load",

@@ -11,6 +11,9 @@ import pandas as pd
 from forebear.data.column import cells_of
 from forebear.data.table import Column, Table
 
+# Starts every concatenation, so that an encoder of no columns works too.
+_NOTHING = np.empty(0, np.float32)
+
 
 @dataclass(frozen=True)
 class ColumnCode:
@@ -76,11 +79,12 @@ class Encoder:
 
     def mask(self, names: Sequence[str]) -> np.ndarray:
         """1 at the features of these columns, 0 elsewhere."""
-        return np.concatenate([np.full(c.width, c.name in names, np.float32) for c in self.codes])
+        return np.concatenate([_NOTHING, *(np.full(c.width, c.name in names, np.float32) for c in self.codes)])
 
     def encode(self, frame: pd.DataFrame) -> np.ndarray:
         """Features (rows, width) in float32; columns that `frame` lacks are zero, as a mask would make them."""
-        parts = [
+        parts = [np.zeros((len(frame), 0))]
+        parts += [
             code.encode(cells_of(frame, code.name)) if code.name in frame else np.zeros((len(frame), code.width))
             for code in self.codes
         ]

@@ -42,7 +42,7 @@ class Table:
         ['b', 'a']
         """
         chosen = list(self.columns) if names is None else list(names)
-        return pd.DataFrame({name: _raw(self.columns[name]) for name in chosen})
+        return pd.DataFrame({name: _raw(self.columns[name]) for name in chosen}, index=pd.RangeIndex(self.rows))
 
 
 def read_columns(

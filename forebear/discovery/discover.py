@@ -116,6 +116,7 @@ def discover(
         tuple({q.target: c for q in questions if (c := run[q.target].certificate) is not None} for run in by_run),
         record,
         time.perf_counter() - started,
+        table,
     )
     if out is not None:
         found.save(out)

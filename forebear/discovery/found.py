@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path as FilePath
 from typing import TYPE_CHECKING, Any
 
@@ -13,13 +13,18 @@ import pandas as pd
 
 from forebear._checks import InputError, near_miss
 from forebear.data.question import Question
+from forebear.data.table import Table, open_frame, read_columns
 from forebear.discovery.certificate import Certificate
 from forebear.discovery.path import Path
 from forebear.run.folder import read_json, write_json
+from forebear.run.progress import progress as show_progress
+from forebear.run.stored import load_table, save_table
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+
+    from forebear.twin.twin import Twin
 
 FORMAT = 1
 """of a saved result; a newer one is refused"""
@@ -42,6 +47,8 @@ class Found:
     """the certificate of every target, for each run; empty mappings under another rule"""
     settings: Mapping[str, Any]
     seconds: float
+    table: Table | None = field(default=None, repr=False, compare=False)
+    """the columns that were used; None for a result that was saved without them"""
 
     @property
     def targets(self) -> tuple[str, ...]:
@@ -195,8 +202,80 @@ class Found:
 
         return graph_figure(self, ax)
 
+    def twin(
+        self,
+        pruned: bool = True,
+        *,
+        joint: bool | None = None,
+        data: Any = None,
+        units: Mapping[str, str] | None = None,
+        seed: int = 0,
+        progress: bool | None = None,
+        **settings: Any,
+    ) -> Twin:
+        """A sampler of the targets given their ancestors, trained afresh on those alone.
+
+        Arguments:
+            pruned: False conditions on all candidates instead, to compare with.
+            joint: one law of all targets together, given the union of their ancestors, rather than a law a target;
+                None does as the discovery did.
+            data: train on this table instead of the discovery's own.
+            units: {column: unit}, kept with the twin.
+            seed: the same data, seed and device give the same twin.
+            progress: show a bar; None shows it when standard error is a terminal.
+            **settings: any field of `forebear.FlowSettings`, with defaults for longer training, and `held_out`.
+
+        >>> import numpy as np, pandas as pd, forebear as fb
+        >>> rng = np.random.default_rng(0)
+        >>> table = pd.DataFrame(rng.normal(size=(1_000, 2)), columns=["a", "b"])
+        >>> table["y"] = table["b"] * rng.normal(size=1_000)
+        >>> quick = {"steps": 200, "width": 16, "depth": 2}
+        >>> found = fb.discover(table, "y", rule=lambda path: ["b"], distilled=200, folds=1, **quick)
+        >>> twin = found.twin(**quick)
+        >>> twin.inputs, twin.sample({"b": [0.1, 2.0]}, n=50).shape
+        (('b',), (50, 2, 1))
+        """
+        from forebear.twin.fit import fit_twin
+        from forebear.twin.settings import TwinSettings
+
+        config = TwinSettings.resolve(settings)
+        table = self._data(data)
+        inputs = {target: self._columns(target) if pruned else q.inputs for target, q in self.questions.items()}
+        together = bool(self.settings.get("joint", False)) if joint is None else joint
+        with show_progress(progress) as show:
+            return fit_twin(
+                table,
+                inputs,
+                joint=together,
+                settings=config,
+                seed=seed,
+                units=units,
+                tick=lambda share: show("training the twin", share),
+            )
+
+    def _columns(self, target: str) -> tuple[str, ...]:
+        """The ancestors with groups written out."""
+        question = self.questions[target]
+        chosen = {name for unit in self.ancestors[target] for name in question.units.get(unit, (unit,))}
+        return tuple(name for name in question.inputs if name in chosen)
+
+    def _data(self, data: Any) -> Table:
+        if data is None:
+            if self.table is None:
+                raise InputError("this result was saved without its table: pass the table as data=")
+            return self.table
+        used = {name for question in self.questions.values() for name in (question.target, *question.inputs)}
+        frame, source = open_frame(data)
+        return read_columns(frame, source, used, self._periods())
+
+    def _periods(self) -> dict[str, float]:
+        columns = {} if self.table is None else self.table.columns
+        return {name: column.period for name, column in columns.items() if column.period is not None}
+
     def save(self, folder: str | FilePath) -> None:
-        """Write the result to a folder, as JSON; `forebear.load` reads it back."""
+        """Write the result and the columns it used to a folder; `forebear.load` reads both back."""
+        if self.table is not None:
+            save_table(FilePath(folder), self.table)
         write_json(FilePath(folder) / "found.json", {"format": FORMAT, **self._record()})
 
     def _record(self) -> dict[str, Any]:
@@ -248,13 +327,14 @@ def load(folder: str | FilePath) -> Found:
     try:
         if record["format"] > FORMAT:
             raise InputError(f"{file}: written by a newer forebear (format {record['format']}): update this one")
-        return _restore(record)
+        found = _restore(record)
     except (KeyError, TypeError, ValueError) as error:
         if isinstance(error, InputError):
             raise
         raise InputError(
             f"{file}: this is not a forebear result, or it is damaged: run the discovery again"
         ) from None
+    return replace(found, table=load_table(FilePath(folder)))
 
 
 def _restore(record: Mapping[str, Any]) -> Found:

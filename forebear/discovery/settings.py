@@ -59,7 +59,7 @@ def resolve(preset: str, changes: Mapping[str, Any]) -> Settings:
     for name, value in changes.items():
         if name not in known:
             raise InputError(f"unknown setting '{name}'. {near_miss(name, known)}")
-        _check(name, value)
+        check_setting(name, value)
     return Settings(
         replace(settings.flow, **{k: v for k, v in changes.items() if k in flow_names}),
         replace(settings.kernel, **{k: v for k, v in changes.items() if k in kernel_names}),
@@ -79,7 +79,13 @@ _CHOICES = {
 _LEAST = {"distilled": 20, "tested": 100}
 
 
-def _check(name: str, value: Any) -> None:
+def check_setting(name: str, value: Any) -> None:
+    """Refuse a value that the setting cannot have.
+
+    >>> check_setting("steps", 0)
+    Traceback (most recent call last):
+    forebear._checks.InputError: setting 'steps' must be a whole number of at least 1; got 0
+    """
     if value is None and name in _MAY_BE_NONE:
         return
     if name in _CHOICES:

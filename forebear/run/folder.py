@@ -23,13 +23,17 @@ def write_json(file: Path, content: Any) -> None:
     ...     read_json(Path(folder) / "a" / "b.json")
     {'x': 1.5}
     """
-    text = json.dumps(content, indent=1, allow_nan=False)
+    write_bytes(file, json.dumps(content, indent=1, allow_nan=False).encode())
+
+
+def write_bytes(file: Path, content: bytes) -> None:
+    """As `write_json`, for any content."""
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
         handle, scratch = tempfile.mkstemp(dir=file.parent, prefix=f".{file.name}.")
         try:
-            with os.fdopen(handle, "w", encoding="utf-8") as stream:
-                stream.write(text)
+            with os.fdopen(handle, "wb") as stream:
+                stream.write(content)
                 stream.flush()
                 os.fsync(stream.fileno())
             os.replace(scratch, file)

@@ -1,0 +1,112 @@
+"""Fit a twin: one flow a target, each on inputs of its own, or one joint flow; all networks train together."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
+
+from forebear._checks import InputError, near_miss
+from forebear.data.dequantise import Dequantiser, find_atoms
+from forebear.data.table import Column, Table
+from forebear.flow.sampler import NetworkLaw, Task
+from forebear.flow.samplers import FlowSampler
+from forebear.twin.model import FlowModel, Perceptrons, masked
+from forebear.twin.settings import TwinSettings
+from forebear.twin.twin import RANGE_QUANTILES, Range, Target, Twin
+
+_MOST_HELD_OUT = 4_096
+
+
+def fit_twin(
+    table: Table,
+    ancestors: Mapping[str, Sequence[str]],
+    *,
+    joint: bool,
+    settings: TwinSettings,
+    seed: int,
+    units: Mapping[str, str] | None = None,
+    tick: Callable[[float], None] = lambda share: None,
+) -> Twin:
+    """The twin of these targets (the keys), each given its columns; a joint one gives all columns to all targets.
+
+    >>> from forebear.data.table import read_columns
+    >>> import pandas as pd
+    >>> rng = np.random.default_rng(0)
+    >>> frame = pd.DataFrame({"x": rng.normal(size=1_000)})
+    >>> frame["y"] = 3 * frame["x"] + rng.normal(size=1_000)
+    >>> table = read_columns(frame, "the table", ["x", "y"])
+    >>> small = TwinSettings.resolve({"steps": 200, "width": 16, "depth": 2})
+    >>> twin = fit_twin(table, {"y": ["x"]}, joint=False, settings=small, seed=0)
+    >>> bool(2 < twin.quantile({"x": [1.0]}, 0.5)[0, 0] < 4)
+    True
+    """
+    _check_units(units or {}, table)
+    rng = np.random.default_rng(seed)
+    dequantisers = [find_atoms(table.columns[target].values) for target in ancestors]
+    y = [d.spread(table.columns[t].values, rng) for t, d in zip(ancestors, dequantisers, strict=True)]
+    tasks = _tasks(ancestors, table, joint)
+    stacked = [np.stack(y, axis=1)] if joint else [values[:, None] for values in y]
+    rows, held_out = _split(table.rows, settings.held_out, rng)
+    sampler = FlowSampler(settings.flow)
+    laws = sampler.fit_many(table, tasks, stacked, rows, held_out, seed=int(rng.integers(2**31)), tick=tick)
+    columns = laws[0].encoder.codes
+    return Twin(
+        columns,
+        _targets(table, list(ancestors), dequantisers, laws),
+        {target: task.inputs for task in tasks for target in task.targets},
+        _model(laws, settings),
+        joint,
+        tuple(_range(table.columns[column.name]) for column in columns),
+        settings,
+        dict(units or {}),
+    )
+
+
+def _tasks(ancestors: Mapping[str, Sequence[str]], table: Table, joint: bool) -> list[Task]:
+    def ordered(names: set[str]) -> tuple[str, ...]:
+        return tuple(name for name in table.columns if name in names)
+
+    if joint:
+        return [Task(ordered({name for names in ancestors.values() for name in names}), tuple(ancestors))]
+    return [Task(ordered(set(names)), (target,)) for target, names in ancestors.items()]
+
+
+def _split(rows: int, share: float, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray | None]:
+    count = min(_MOST_HELD_OUT, round(share * rows))
+    order = rng.permutation(rows)
+    return np.sort(order[count:]), np.sort(order[:count]) if count else None
+
+
+def _targets(
+    table: Table, names: Sequence[str], dequantisers: Sequence[Dequantiser], laws: Sequence[NetworkLaw]
+) -> tuple[Target, ...]:
+    centre, scale = (np.concatenate([getattr(law, name) for law in laws]) for name in ("centre", "scale"))
+    return tuple(
+        Target(name, dequantisers[i], float(centre[i]), float(scale[i]), table.columns[name].levels)
+        for i, name in enumerate(names)
+    )
+
+
+def _model(laws: Sequence[NetworkLaw], settings: TwinSettings) -> FlowModel:
+    outputs = len(laws[0].centre)
+    first = [masked(law.model.weights[0], law.encoder.mask(law.inputs), outputs) for law in laws]
+    weights = [[start, *law.model.weights[1:]] for start, law in zip(first, laws, strict=True)]
+    networks = Perceptrons.stack(weights, [law.model.biases for law in laws], settings.flow.activation)
+    return FlowModel(networks, outputs, settings.flow)
+
+
+def _range(column: Column) -> Range | None:
+    if column.kind != "real":
+        return None
+    values = column.values
+    quantiles = tuple(float(q) for q in np.quantile(values, RANGE_QUANTILES))
+    return Range(float(values.min()), float(values.max()), quantiles)
+
+
+def _check_units(units: Mapping[str, str], table: Table) -> None:
+    for name, unit in units.items():
+        if name not in table.columns:
+            raise InputError(f"units: no column '{name}'. {near_miss(name, table.columns)}")
+        if not isinstance(unit, str):
+            raise InputError(f"units: the unit of '{name}' must be text; got {unit!r}")

@@ -1,0 +1,49 @@
+"""How a twin is trained. It is fitted once and used for long, so it takes more steps than a sampler of discovery."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+from forebear._checks import InputError, near_miss
+from forebear.discovery.settings import check_setting
+from forebear.flow.settings import FlowSettings
+
+_FLOW = FlowSettings(steps=4_000, batch=2_048, averaging=0.995)
+
+
+@dataclass(frozen=True)
+class TwinSettings:
+    """The flow and its training."""
+
+    flow: FlowSettings = _FLOW
+    held_out: float = 0.1
+    """share of the rows, 4,096 of them at most, that choose the best weights along the training instead of shaping
+    them; 0 trains on every row and keeps the last weights"""
+
+    @classmethod
+    def resolve(cls, changes: Mapping[str, Any]) -> TwinSettings:
+        """The defaults with some fields changed, those of the flow by their own names.
+
+        >>> TwinSettings.resolve({"steps": 10}).flow.steps
+        10
+        >>> TwinSettings.resolve({"stesp": 10})
+        Traceback (most recent call last):
+        forebear._checks.InputError: unknown setting 'stesp'. Did you mean 'steps'?
+        """
+        own = [field.name for field in fields(FlowSettings)]
+        for name, value in changes.items():
+            if name not in (*own, "held_out"):
+                raise InputError(f"unknown setting '{name}'. {near_miss(name, (*own, 'held_out'))}")
+            if name == "held_out":
+                _check_share(value)
+            else:
+                check_setting(name, value)
+        flow = replace(_FLOW, **{name: value for name, value in changes.items() if name in own})
+        return cls(flow, changes.get("held_out", cls.held_out))
+
+
+def _check_share(value: Any) -> None:
+    if isinstance(value, bool) or not isinstance(value, float | int) or not 0 <= value <= 0.5:
+        raise InputError(f"setting 'held_out' must lie between 0 and 0.5; got {value!r}")

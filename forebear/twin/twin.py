@@ -1,0 +1,261 @@
+"""The digital twin: a sampler of the targets given their ancestors, with names, units and scaling inside."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import equinox as eqx
+import jax.numpy as jnp
+import numpy as np
+import pandas as pd
+from jax import Array
+from jax.typing import ArrayLike
+from scipy.special import ndtri
+
+from forebear._checks import InputError
+from forebear.data.dequantise import Dequantiser
+from forebear.data.scaling import ColumnCode
+from forebear.twin import mass
+from forebear.twin.batches import in_pieces
+from forebear.twin.core import Core, make_core
+from forebear.twin.encode import InputCode, OutputCode
+from forebear.twin.given import read_matrix
+from forebear.twin.model import TwinModel
+from forebear.twin.settings import TwinSettings
+
+
+@dataclass(frozen=True)
+class Target:
+    """One target: its values, and its scaling once they are continuous."""
+
+    name: str
+    dequantiser: Dequantiser
+    centre: float
+    scale: float
+    levels: tuple[object, ...] = ()
+    """of a category, whose values are places in this list"""
+
+
+@dataclass(frozen=True)
+class Range:
+    """Where the data of an input lies; quantiles at 1, 5, 25, 50, 75, 95 and 99 per cent."""
+
+    low: float
+    high: float
+    quantiles: tuple[float, ...]
+
+
+RANGE_QUANTILES = (0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99)
+
+# A joint flow has no quantile map: its marginal quantiles are read off so many draws a row.
+_QUANTILE_DRAWS = 1_024
+
+
+@dataclass(frozen=True, eq=False)
+class Twin:
+    """A sampler of the targets given their inputs.
+
+    `given` is a data frame, a dict of columns or a file, which may hold more columns than the inputs, or an array
+    (rows, inputs) in the order of `inputs`. A category is given by its labels, in an array of numbers by its codes,
+    places in `levels`; a target that is a category is always returned as codes.
+
+    Made by `Found.twin`; see there for an example.
+    """
+
+    columns: tuple[ColumnCode, ...]
+    outputs: tuple[Target, ...]
+    ancestors: Mapping[str, tuple[str, ...]]
+    """target -> the input columns it depends on"""
+    model: TwinModel
+    joint: bool
+    """one law of all targets together, rather than a law a target"""
+    ranges: tuple[Range | None, ...]
+    """of each input; None for an angle or a category"""
+    settings: TwinSettings
+    units: Mapping[str, str] = field(default_factory=dict)
+    """column -> unit, as the user gave them; kept, never used"""
+    distillation: Mapping[str, Any] | None = None
+    """errors against the teacher, when the twin was made by `distil`"""
+
+    @property
+    def targets(self) -> tuple[str, ...]:
+        """Names of the targets, the last axis of what the methods return."""
+        return tuple(target.name for target in self.outputs)
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """Names of the inputs, in the order in which an array holds them."""
+        return tuple(column.name for column in self.columns)
+
+    @property
+    def levels(self) -> dict[str, tuple[object, ...]]:
+        """The labels of every category among inputs and targets; a code is a place in this list."""
+        return {column.name: column.levels for column in (*self.columns, *self.outputs) if column.levels}
+
+    @property
+    def support(self) -> pd.DataFrame:
+        """Where the training data lies: low, high and quantiles, a row for each input that is a number."""
+        known = {name: r for name, r in zip(self.inputs, self.ranges, strict=True) if r is not None}
+        columns = ["low", *(f"{level:.0%}" for level in RANGE_QUANTILES), "high"]
+        cells = [[r.low, *r.quantiles, r.high] for r in known.values()]
+        return pd.DataFrame(cells, index=list(known), columns=columns)
+
+    def sample(self, given: Any, n: int = 100, seed: int = 0) -> np.ndarray:
+        """Draws (n, rows, targets); the same seed gives the same draws."""
+        _check_whole("n", n, 1)
+        _check_whole("seed", seed, 0)
+        x = self._features(given)
+        rng = np.random.default_rng(seed)
+
+        def arguments(piece: slice) -> tuple[np.ndarray, ...]:
+            rows = np.arange(piece.start, piece.stop) % len(x)
+            return x[rows], rng.standard_normal((len(rows), len(self.outputs)), np.float32)
+
+        [y] = in_pieces(self._push, arguments, n * len(x))
+        return self._values(y).reshape(n, len(x), len(self.outputs))
+
+    def quantile(self, given: Any, q: float | Sequence[float]) -> np.ndarray:
+        """Conditional quantiles (len(q), rows, targets), or (rows, targets) for a single q.
+
+        For a joint twin they are quantiles of each target alone, estimated from 1,024 draws a row.
+        """
+        levels = np.atleast_1d(np.asarray(q, float))
+        if levels.ndim != 1 or not ((levels > 0) & (levels < 1)).all():
+            raise InputError(f"quantiles must lie strictly between 0 and 1; got {q!r}")
+        if self.joint:
+            found = np.quantile(self.sample(given, _QUANTILE_DRAWS), levels, axis=0, method="inverted_cdf")
+        else:
+            found = self._map(self._features(given), ndtri(levels))
+        return found[0] if np.ndim(q) == 0 else found
+
+    def latent(self, given: Any, y: Any, seed: int = 0) -> np.ndarray:
+        """Latents (rows, targets) of observed targets; standard normal, whatever the inputs, when the twin is right.
+
+        A value of a lattice, or an atom, stands for an interval of latents; one of them is drawn, by `seed`.
+        """
+        _check_whole("seed", seed, 0)
+        x, values = self._features(given), self._observed(given, y)
+        rng = np.random.default_rng(seed)
+        if self.joint:
+            spread = [t.dequantiser.spread(values[:, i], rng) for i, t in enumerate(self.outputs)]
+            return self._pulled(x, np.stack(spread, axis=1))[0]
+        below, above = self._latent_cells(x, values)
+        return mass.draw_between(below, above, rng)
+
+    def log_prob(self, given: Any, y: Any) -> np.ndarray:
+        """Log density (rows, targets) of observed targets, or log probability of lattice values and atoms.
+
+        For a joint twin (rows,), the log density of all targets together. Its lattice values count with the mean
+        density over their cells times the volume, from 64 points a row.
+        """
+        x, values = self._features(given), self._observed(given, y)
+        if self.joint:
+            return mass.joint_log_prob(self, x, values)
+        z, slope = self._pulled(x, self._continuous(values))
+        density = mass.log_normal(z) + slope - np.log([target.scale for target in self.outputs])
+        discrete = np.stack([self._discrete(i, values[:, i]) for i in range(values.shape[1])], axis=1)
+        if not discrete.any():
+            return density
+        return np.where(discrete, mass.log_between(*self._latent_cells(x, values)), density)
+
+    def outside(self, given: Any) -> np.ndarray:
+        """How far each row lies beyond the range of the training data (rows,); 0 inside.
+
+        In standard deviations, of the input that is furthest out. An angle has no outside; a category's label that
+        the data does not have is an error.
+        """
+        x = read_matrix(given, self.columns, "given")
+        low, high = self._ends
+        scale = np.array([column.scale for column in self.columns])
+        return np.max(np.maximum(low - x, x - high) / scale, axis=1, initial=0.0)
+
+    def core(self) -> Core:
+        """The twin as a pure JAX function, for rollouts and planners that compile it into their own loops.
+
+        `core.push(core.params, x, z)` turns raw inputs x (rows, inputs) and latents z (rows, core.latents) into raw
+        targets (rows, targets), in single precision; categories are codes on both sides.
+        """
+        return self._core
+
+    @cached_property
+    def _core(self) -> Core:
+        centre, scale = (np.array([getattr(target, name) for target in self.outputs]) for name in ("centre", "scale"))
+        outputs = OutputCode.of(centre, scale, [target.dequantiser for target in self.outputs])
+        return make_core(InputCode.of(self.columns), self.model, outputs, *self._ends)
+
+    @property
+    def _ends(self) -> tuple[np.ndarray, np.ndarray]:
+        low = np.array([-np.inf if r is None else r.low for r in self.ranges])
+        return low, np.array([np.inf if r is None else r.high for r in self.ranges])
+
+    def _features(self, given: Any) -> np.ndarray:
+        # Scaled in double precision: a column far from zero would lose its digits in single.
+        return InputCode.of(self.columns)(read_matrix(given, self.columns, "given")).astype(np.float32)
+
+    def _observed(self, given: Any, y: Any) -> np.ndarray:
+        values = read_matrix(y, self.outputs, "y")
+        rows = len(read_matrix(given, self.columns, "given"))
+        if len(values) != rows:
+            raise InputError(f"y has {len(values)} rows and given has {rows}: give one row of y for each")
+        return values
+
+    def _map(self, x: np.ndarray, z: np.ndarray) -> np.ndarray:
+        """The quantile map at the same latents z (some,) for every row and target: (some, rows, targets)."""
+
+        def arguments(piece: slice) -> tuple[np.ndarray, ...]:
+            which, rows = np.divmod(np.arange(piece.start, piece.stop), len(x))
+            return x[rows], np.repeat(z[which, None], len(self.outputs), axis=1)
+
+        [y] = in_pieces(self._push, arguments, len(z) * len(x))
+        return self._values(y).reshape(len(z), len(x), len(self.outputs))
+
+    def _push(self, x: np.ndarray, z: np.ndarray) -> tuple[Array]:
+        return (_push(self.model, x, z),)
+
+    def _pulled(self, x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Latents and log slopes of continuous values y (rows, targets) in the data's units."""
+        scaled = np.stack([(y[:, i] - t.centre) / t.scale for i, t in enumerate(self.outputs)], axis=1)
+        z, slope = in_pieces(lambda *both: _pull(self.model, *both), lambda piece: (x[piece], scaled[piece]), len(x))
+        return z, slope
+
+    def _values(self, y: np.ndarray) -> np.ndarray:
+        """Standardised outputs (…, targets) in the data's units, in place."""
+        for i, target in enumerate(self.outputs):
+            y[..., i] = target.dequantiser.collapse(y[..., i] * target.scale + target.centre)
+        return y
+
+    def _continuous(self, values: np.ndarray) -> np.ndarray:
+        cells = [target.dequantiser.cells(values[:, i]) for i, target in enumerate(self.outputs)]
+        return np.stack([(low + high) / 2 for low, high in cells], axis=1)
+
+    def _discrete(self, i: int, values: np.ndarray) -> np.ndarray:
+        low, high = self.outputs[i].dequantiser.cells(values)
+        return low < high
+
+    def _latent_cells(self, x: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Latents at both ends of the cell of each value; the end cells of a lattice reach to infinity."""
+        cells = [target.dequantiser.cells(values[:, i]) for i, target in enumerate(self.outputs)]
+        below, above = (self._pulled(x, np.stack([cell[side] for cell in cells], axis=1))[0] for side in (0, 1))
+        for i, target in enumerate(self.outputs):
+            if target.dequantiser.kind == "lattice":
+                below[cells[i][0] <= target.dequantiser.low[0], i] = -np.inf
+                above[cells[i][1] >= target.dequantiser.high[-1], i] = np.inf
+        return below, above
+
+
+@eqx.filter_jit
+def _push(model: TwinModel, x: ArrayLike, z: ArrayLike) -> Array:
+    return model.push(jnp.asarray(x), jnp.asarray(z))
+
+
+@eqx.filter_jit
+def _pull(model: TwinModel, x: ArrayLike, y: ArrayLike) -> tuple[Array, Array]:
+    return model.pull_with_slope(jnp.asarray(x), jnp.asarray(y))
+
+
+def _check_whole(name: str, value: Any, least: int) -> None:
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
+        raise InputError(f"{name} must be a whole number of at least {least}; got {value!r}")
