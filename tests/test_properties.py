@@ -29,7 +29,7 @@ class Problem(NamedTuple):
         rows = np.arange(ROWS) if rows is None else rows
         points = embed(self.columns, rows, self.z[rows], self.lengthscales)
         units = {column.name: (place,) for place, column in enumerate(self.columns)}
-        return prune(points, standard(self.y[rows]), units, self.nugget)
+        return prune(points, standard(self.y[rows])[:, None], units, self.nugget)[0]
 
 
 @st.composite

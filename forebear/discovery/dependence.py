@@ -18,8 +18,8 @@ from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
+import pandas as pd
 from scipy.special import eval_legendre, log_ndtr, ndtr
-from scipy.stats import rankdata
 
 from forebear.data.table import Column
 
@@ -63,7 +63,7 @@ def features(column: Column) -> np.ndarray:
         angle = 2 * np.pi * column.values[:, None] / column.period * np.arange(1, _WAVES + 1)
         waves = np.stack([np.cos(angle), np.sin(angle)], axis=2).reshape(len(angle), -1)
         return _standard(waves)
-    ranks = rankdata(column.values)
+    ranks = pd.Series(column.values).rank().to_numpy()
     return _legendre((2 * ranks - 1) / len(ranks) - 1, _ORDERS)
 
 

@@ -85,7 +85,7 @@ def _embed_column(column: Column, values: np.ndarray, lengthscale: float) -> np.
 
 
 def standard(values: np.ndarray) -> np.ndarray:
-    """Mean 0 and standard deviation 1; zeros when the values never vary."""
-    spread = values.std()
+    """Mean 0 and standard deviation 1 in every column; zeros where the values never vary."""
+    spread = values.std(axis=0)
     # A column can be constant on the distilled rows although it is not in the table (a rare flag).
-    return (values - values.mean()) / (spread if spread > 0 else 1.0)
+    return (values - values.mean(axis=0)) / np.where(spread > 0, spread, 1.0)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from jax import Array
 
 from forebear.discovery.distil import Lengthscales
 from forebear.kernel.energy import energies
@@ -93,41 +94,69 @@ def prune(
     *,
     lengthscales: Lengthscales = _UNIT,
     tick: Callable[[float], None] = lambda share: None,
-) -> Path:
-    """Fit, score, remove the unit with the least score, and so on down to none.
+) -> list[Path]:
+    """For each target: fit, score, remove the unit with the least score, and so on down to none.
 
-    `points` (factors, width, rows) embeds every factor of the kernel, see `forebear.kernel.factors`; `units`
-    names the removable ones by their numbers; factors outside every unit (latents, kept inputs) stay. `nugget`
-    is against factors of 1 + k. The lengthscales are recorded, not used: they are already in `points`.
+    `points` (factors, width, rows) embeds every factor of the kernel, see `forebear.kernel.factors`; y has shape
+    (rows, targets). `units` names the removable factors by their numbers; those outside every unit (latents, kept
+    inputs) stay. `nugget` is against factors of 1 + k. The lengthscales are recorded, not used: they are already in
+    `points`. Targets walk down side by side, and share the kernel and its factorisation as long as the same units
+    are left; at most one kernel a target is held at a time.
 
     >>> rng = np.random.default_rng(0)
     >>> x = rng.normal(size=(3, 1, 200))
-    >>> path = prune(x, np.sin(x[1, 0]), {"a": (0,), "b": (1,), "c": (2,)}, nugget=1.0)
+    >>> [path] = prune(x, np.sin(x[1, 0])[:, None], {"a": (0,), "b": (1,), "c": (2,)}, nugget=1.0)
     >>> path.removed[-1], path.remaining(2), len(path.nsr)
     ('b', ('b',), 4)
     """
     names = tuple(units)
-    members = np.full((len(names), max((len(m) for m in units.values()), default=1)), -1)
-    for u, name in enumerate(names):
-        members[u, : len(units[name])] = units[name]
-    active = list(range(len(names)))
-    factors_left = points.shape[0]
-    kernel = gram(points, np.ones(points.shape[0], bool))
-    removed: list[str] = []
-    nsr, scores, nuggets = [], np.full((len(names) + 1, len(names)), np.nan), []
-    while True:
-        fit = ridge(kernel, y, nugget * 0.5**factors_left)
-        nsr.append(float(fit.nsr))
-        nuggets.append(fit.nugget * 2.0**factors_left)
-        tick((len(removed) + 1) / (len(names) + 1))
-        if not active:
-            break
-        listed = np.array(active + [-1] * len(removed))
-        energy = np.asarray(energies(kernel, points, fit.alpha, members, listed))[: len(active)]
-        signal = float(fit.signal)
-        scores[len(removed), active] = energy / signal if signal > 0 else 0.0
-        worst = active.pop(int(np.argmin(energy)))
-        kernel = divide_out(kernel, points, members[worst])
-        factors_left -= len(units[names[worst]])
-        removed.append(names[worst])
-    return Path(names, tuple(removed), tuple(nsr), scores, tuple(nuggets), lengthscales)
+    members = _padded(tuple(units.values()))
+    always = len(points) - sum(len(m) for m in units.values())
+    walks = [_Walk(target, np.full((len(names) + 1, len(names)), np.nan)) for target in range(y.shape[1])]
+    level = {tuple(range(len(names))): (gram(points, np.ones(len(points), bool)), walks)}
+    for step in range(len(names) + 1):
+        lower: dict[tuple[int, ...], tuple[Array, list[_Walk]]] = {}
+        while level:
+            active, (kernel, here) = level.popitem()
+            factors = always + sum(len(units[names[u]]) for u in active)
+            fit = ridge(kernel, y, nugget * 0.5**factors)
+            listed = np.array([*active, *[-1] * step], int)
+            energy = np.asarray(energies(kernel, points, fit.alpha, members, listed)) if active else None
+            for walk in here:
+                walk.nsr.append(float(fit.nsr[walk.target]))
+                walk.nuggets.append(fit.nugget * 2.0**factors)
+                if energy is None:
+                    continue
+                worst = walk.weigh(step, active, energy[: len(active), walk.target], float(fit.signal[walk.target]))
+                walk.removed.append(names[worst])
+                left = tuple(u for u in active if u != worst)
+                if left not in lower:
+                    lower[left] = (divide_out(kernel, points, members[worst]), [])
+                lower[left][1].append(walk)
+        level = lower
+        tick((step + 1) / (len(names) + 1))
+    return [Path(names, tuple(w.removed), tuple(w.nsr), w.scores, tuple(w.nuggets), lengthscales) for w in walks]
+
+
+@dataclass
+class _Walk:
+    """One target on its way down."""
+
+    target: int
+    scores: np.ndarray
+    removed: list[str] = field(default_factory=list)
+    nsr: list[float] = field(default_factory=list)
+    nuggets: list[float] = field(default_factory=list)
+
+    def weigh(self, step: int, active: tuple[int, ...], energy: np.ndarray, signal: float) -> int:
+        """Note the scores of the active units, and name the least."""
+        self.scores[step, list(active)] = energy / signal if signal > 0 else 0.0
+        return active[int(np.argmin(energy))]
+
+
+def _padded(units: Sequence[tuple[int, ...]]) -> np.ndarray:
+    """Members of each unit, padded with -1 to the length of the longest."""
+    members = np.full((len(units), max((len(m) for m in units), default=1)), -1)
+    for number, unit in enumerate(units):
+        members[number, : len(unit)] = unit
+    return members

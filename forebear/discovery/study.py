@@ -19,7 +19,7 @@ from forebear.discovery.path import Path, prune
 from forebear.discovery.settings import Settings
 from forebear.flow.sampler import Law, NetworkSampler, Sampler, Task
 from forebear.kernel.settings import KernelSettings
-from forebear.kernel.threads import few_threads
+from forebear.kernel.threads import one_thread
 from forebear.kernel.tune import Choice, choose
 
 Tick = Callable[[str, float], None]
@@ -68,7 +68,7 @@ def study(
     table: Table, work: Study, sampler: Sampler | NetworkSampler, settings: Settings, tick: Tick
 ) -> dict[str, Outcome]:
     """The pruning path of every target of the study and, where asked for, its certificate."""
-    with few_threads(settings.kernel.distilled):
+    with one_thread():
         return _study(table, work, sampler, settings, tick)
 
 
@@ -83,16 +83,16 @@ def _study(
     y = {q.target: _continuous(table.columns[q.target], rng) for q in work.questions}
     laws = _fit_folds(table, tasks, y, fold, sampler, rng, lambda share: tick("train", share))
     paths: dict[str, Path] = {}
-    for number, question in enumerate(work.questions):
-        if not work.joint or number == 0:
-            task, task_laws = tasks[number], [of_fold[number] for of_fold in laws]
-            draws = distil(task_laws, fold, table, task.inputs, settings.kernel.distilled, rng=rng)
-        output = number if work.joint else 0
+    for number, task in enumerate(tasks):
+        draws = distil(
+            [of_fold[number] for of_fold in laws], fold, table, task.inputs, settings.kernel.distilled, rng=rng
+        )
+        question = work.questions[number]
 
         def inner(share: float, done: int = number) -> None:
-            tick("prune", (done + share) / len(work.questions))
+            tick("prune", (done + share) / len(tasks))
 
-        paths[question.target] = _path(table, question, draws, output, settings, inner)
+        paths |= zip(task.targets, _paths(table, question, draws, settings, inner), strict=True)
     certificates = _certificates(table, work, y, paths, settings, rng, tick) if work.certified else {}
     return {target: Outcome(path, certificates.get(target)) for target, path in paths.items()}
 
@@ -173,26 +173,21 @@ def _continuous(column: Column, rng: np.random.Generator) -> np.ndarray:
     return find_atoms(column.values).spread(column.values, rng)
 
 
-def _path(
-    table: Table,
-    question: Question,
-    draws: Draws,
-    output: int,
-    settings: Settings,
-    tick: Callable[[float], None],
-) -> Path:
+def _paths(
+    table: Table, question: Question, draws: Draws, settings: Settings, tick: Callable[[float], None]
+) -> list[Path]:
+    """The path of every output of the draws; outputs of a joint law share the question but for its target."""
     columns = [table.columns[name] for name in question.inputs]
-    choice = _hyperparameters(columns, draws, output, settings.kernel)
+    choice = _hyperparameters(columns, draws, settings.kernel)
     lengthscale = settings.kernel.lengthscale
     lengthscales = Lengthscales(choice.lengthscale if lengthscale is None else lengthscale, choice.latent_lengthscale)
     points = embed(columns, draws.rows, draws.z, lengthscales)
     place = {name: number for number, name in enumerate(question.inputs)}
     units = {unit: tuple(place[name] for name in members) for unit, members in question.units.items()}
-    y = standard(draws.y[:, output])
-    return prune(points, y, units, choice.nugget, lengthscales=lengthscales, tick=tick)
+    return prune(points, standard(draws.y), units, choice.nugget, lengthscales=lengthscales, tick=tick)
 
 
-def _hyperparameters(columns: Sequence[Column], draws: Draws, output: int, kernel: KernelSettings) -> Choice:
+def _hyperparameters(columns: Sequence[Column], draws: Draws, kernel: KernelSettings) -> Choice:
     """What the settings fix, and the best grid point for the rest."""
     given = kernel.lengthscale
     grid: dict[str, Sequence[float]] = {}
@@ -211,4 +206,4 @@ def _hyperparameters(columns: Sequence[Column], draws: Draws, output: int, kerne
         inputs = lengthscale if given is None else given
         return embed(columns, draws.rows[few], draws.z[few], Lengthscales(inputs, latent_lengthscale))
 
-    return choose(points, np.stack([standard(y) for y in draws.rivals[..., output]]), **grid)
+    return choose(points, np.stack([standard(y) for y in draws.rivals]), **grid)

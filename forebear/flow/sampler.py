@@ -13,7 +13,6 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import NamedTuple, Protocol, runtime_checkable
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import jax.random as jr
@@ -23,7 +22,7 @@ from jax import Array
 
 from forebear.data.scaling import Encoder
 from forebear.data.table import Table, read_columns
-from forebear.flow.network import Network
+from forebear.flow.network import Network, stack, unstack
 from forebear.flow.settings import FlowSettings
 from forebear.flow.train import Diverged, Rows, train
 
@@ -65,7 +64,7 @@ class NetworkSampler(abc.ABC):
     settings: FlowSettings = FlowSettings()
 
     @abc.abstractmethod
-    def make(self, features: int, outputs: int, *, key: Array) -> Network:
+    def make(self, features: int, outputs: int, *, rng: np.random.Generator) -> Network:
         """A fresh network."""
 
     @abc.abstractmethod
@@ -120,20 +119,18 @@ class NetworkSampler(abc.ABC):
             seed,
             tick,
         )
-        arrays, static = eqx.partition(models, eqx.is_array)
-        each = [eqx.combine(jax.tree.map(lambda a, i=i: a[i], arrays), static) for i in range(len(tasks))]
+        each = unstack(models, len(tasks))
         return [NetworkLaw(self, each[i], encoder, task.inputs, centre[i], scale[i]) for i, task in enumerate(tasks)]
 
     def _train(
         self, data: Rows, held_out: Rows | None, masks: np.ndarray, seed: int, tick: Callable[[float], None]
     ) -> Network:
-        make_key, train_key = jr.split(jr.key(seed))
-        make = eqx.filter_vmap(lambda key: self.make(data.x.shape[1], data.y.shape[2], key=key))
-        models = make(jr.split(make_key, len(data.y)))
+        rng = np.random.default_rng(seed)
+        models = stack([self.make(data.x.shape[1], data.y.shape[2], rng=rng) for _ in range(len(data.y))])
         settings = self.settings
         for tries_left in reversed(range(_TRIES)):
             try:
-                return train(models, self.loss, data, held_out, masks, settings, key=train_key, tick=tick)
+                return train(models, self.loss, data, held_out, masks, settings, key=jr.key(seed), tick=tick)
             except Diverged as trouble:
                 if not tries_left:
                     raise
@@ -163,14 +160,19 @@ class NetworkLaw:
 
     def push(self, given: pd.DataFrame, z: np.ndarray) -> np.ndarray:
         """Draws (rows, outputs) at the rows of `given`, one for each row of latents z (rows, latents)."""
-        y = _push(self.model, self._features(given), jnp.asarray(z, jnp.float32), self.sampler)
+        y = _push(self.model, self._features(given), jnp.asarray(z, jnp.float32), self._solver)
         return np.asarray(y, float) * self.scale + self.centre
 
     def pull(self, given: pd.DataFrame, y: np.ndarray) -> np.ndarray:
         """Latents (rows, latents) of observed outputs y (rows, outputs)."""
         scaled = (np.asarray(y, float) - self.centre) / self.scale
         scaled = jnp.asarray(scaled, jnp.float32)
-        return np.asarray(_pull(self.model, self._features(given), scaled, self.sampler), float)
+        return np.asarray(_pull(self.model, self._features(given), scaled, self._solver), float)
+
+    @property
+    def _solver(self) -> NetworkSampler:
+        """The sampler without its training: what a compiled push or pull depends on."""
+        return replace(self.sampler, settings=self.sampler.settings.untrained())
 
     def _features(self, given: pd.DataFrame) -> Array:
         return jnp.asarray(self.encoder.encode(given.filter(list(self.inputs))))

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import jax
 import jax.numpy as jnp
 import jax.random as jr
+import numpy as np
 from jax import Array
 from jax.typing import ArrayLike
 
@@ -16,14 +17,14 @@ from forebear.flow.settings import FlowSettings
 from forebear.flow.solve import Velocity, integrate
 
 
-def _network(settings: FlowSettings, inputs: int, outputs: int, key: Array) -> Network:
+def _network(settings: FlowSettings, inputs: int, outputs: int, rng: np.random.Generator) -> Network:
     return Network(
         inputs,
         outputs,
         width=settings.width,
         depth=settings.depth,
         activation=settings.activation,
-        key=key,
+        rng=rng,
     )
 
 
@@ -45,9 +46,9 @@ class FlowSampler(NetworkSampler):
     True
     """
 
-    def make(self, features: int, outputs: int, *, key: Array) -> Network:
+    def make(self, features: int, outputs: int, *, rng: np.random.Generator) -> Network:
         """A fresh velocity network."""
-        return _network(self.settings, outputs + 1 + features, outputs, key)
+        return _network(self.settings, outputs + 1 + features, outputs, rng)
 
     def latents(self, outputs: int) -> int:
         """One latent an output."""
@@ -86,9 +87,9 @@ class GaussianSampler(NetworkSampler):
     Sees location and scale only. Faster and steadier than the flow where the law is known to be normal.
     """
 
-    def make(self, features: int, outputs: int, *, key: Array) -> Network:
+    def make(self, features: int, outputs: int, *, rng: np.random.Generator) -> Network:
         """A network for means and log spreads."""
-        return _network(self.settings, features, 2 * outputs, key)
+        return _network(self.settings, features, 2 * outputs, rng)
 
     def latents(self, outputs: int) -> int:
         """One latent an output."""
@@ -126,9 +127,9 @@ def _mean_and_spread(model: Network, x: Array) -> tuple[Array, Array]:
 class MeanSampler(NetworkSampler):
     """The conditional mean and no latent: discovery of functional dependence, as mean-based methods have it."""
 
-    def make(self, features: int, outputs: int, *, key: Array) -> Network:
+    def make(self, features: int, outputs: int, *, rng: np.random.Generator) -> Network:
         """A regression network."""
-        return _network(self.settings, features, outputs, key)
+        return _network(self.settings, features, outputs, rng)
 
     def latents(self, outputs: int) -> int:
         """None: the law is a point."""

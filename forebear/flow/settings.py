@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from typing import Literal
 
 
@@ -43,6 +43,15 @@ class FlowSettings:
         if self.steps is not None:
             return self.steps
         return self.epochs * max(1, rows // self.batch)
+
+    def untrained(self) -> FlowSettings:
+        """Network and solver as here, the training as it is by default.
+
+        >>> FlowSettings(rate=1.0, ode_steps=4).untrained() == FlowSettings(ode_steps=4)
+        True
+        """
+        training = ("steps", "epochs", "batch", "rate", "schedule", "averaging")
+        return replace(self, **{f.name: f.default for f in fields(self) if f.name in training})
 
 
 PUBLISHED = FlowSettings(steps=None, batch=1_000, rate=1e-4, schedule="constant", averaging=0.0, solver="tsit5")

@@ -10,14 +10,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import equinox as eqx
-import jax
 import jax.numpy as jnp
 import jax.random as jr
 import numpy as np
 from jax import Array
 from jax.typing import ArrayLike
 
-from forebear.flow.network import Network
+from forebear.flow.network import Network, stack, unstack
 from forebear.flow.settings import FlowSettings
 from forebear.flow.solve import integrate
 from forebear.flow.train import Rows, train
@@ -101,28 +100,28 @@ def fit_subset_flow(
     folds = int(fold.max()) + 1
     size = len(x) - int(np.bincount(fold).max())
 
-    def make(key: Array) -> MaskedNetwork:
+    def make(rng: np.random.Generator) -> MaskedNetwork:
         network = Network(
             y.shape[2] + 1 + x.shape[1] + units,
             y.shape[2],
             width=settings.width,
             depth=settings.depth,
             activation=settings.activation,
-            key=key,
+            rng=rng,
         )
         return MaskedNetwork(network, tuple(owners), units)
 
     models = []
     for number in range(folds):
         rows = np.flatnonzero(fold != number)[:size]
-        make_key, train_key = jr.split(jr.key(seed + number))
-        stacked = eqx.filter_vmap(make)(jr.split(make_key, len(y)))
+        rng = np.random.default_rng(seed + number)
+        stacked = stack([make(rng) for _ in range(len(y))])
 
         def inner(share: float, done: int = number) -> None:
             tick((done + share) / folds)
 
-        fitted = train(stacked, _loss, Rows(full[rows], y[:, rows]), None, masks, settings, key=train_key, tick=inner)
-        arrays, static = eqx.partition(fitted, eqx.is_array)
-        models.append([eqx.combine(jax.tree.map(lambda a, i=i: a[i], arrays), static) for i in range(len(y))])
+        data = Rows(full[rows], y[:, rows])
+        fitted = train(stacked, _loss, data, None, masks, settings, key=jr.key(seed + number), tick=inner)
+        models.append(unstack(fitted, len(y)))
     # A latent is looked at through its ranks: eight steps place it well enough.
     return SubsetFlow(models, replace(settings, ode_steps=8))

@@ -14,6 +14,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import jax.random as jr
+import numpy as np
 import optax
 from jax import Array
 from jax.typing import ArrayLike
@@ -30,7 +31,7 @@ _CALLS = 20
 
 
 class Diverged(FloatingPointError):
-    """The loss of a model became NaN or infinite."""
+    """The loss of a model became NaN, infinite, or far worse than where it began."""
 
 
 class Rows(NamedTuple):
@@ -57,6 +58,18 @@ class _State(NamedTuple):
     average: eqx.Module
     order: Array
     loss: Array
+    """(models,) of the latest batch"""
+
+
+class _Best(NamedTuple):
+    """The weights of each model that served the held-out rows best so far, and their loss there."""
+
+    arrays: eqx.Module
+    loss: Array
+
+
+# A training whose loss ends at so many times that of its first steps has left the region where it could learn.
+_EXPLODED = 100.0
 
 
 def train(
@@ -76,10 +89,9 @@ def train(
     same rows in the same order, each with noise of its own. With `held_out` rows each model ends with the weights
     that served those best along the way; without, with the last ones. `tick` is told the share of work done.
 
-    >>> import numpy as np
-    >>> from forebear.flow.network import Network
-    >>> make = lambda key: Network(1, 1, width=8, depth=1, activation="tanh", key=key)
-    >>> models = eqx.filter_vmap(make)(jr.split(jr.key(0), 2))
+    >>> from forebear.flow.network import Network, stack
+    >>> rng = np.random.default_rng(0)
+    >>> models = stack([Network(1, 1, width=8, depth=1, activation="tanh", rng=rng) for _ in range(2)])
     >>> x = np.linspace(-1, 1, 64, dtype=np.float32)[:, None]
     >>> y = np.stack([x, -x])
     >>> squared = lambda model, x, y, key: jnp.mean((model(x) - y) ** 2)
@@ -100,14 +112,16 @@ def train(
         jnp.float32(settings.averaging),
     )
     arrays, static = eqx.partition(models, eqx.is_array)
-    state = _State(arrays, _adam().init(arrays), arrays, jnp.arange(rows), jnp.float32(0))
-    best = _Best(arrays, jnp.full(len(data.y), jnp.inf))
+    state, best = _begin(arrays, rows=rows, models=len(data.y))
+    first = None
     batch = min(settings.batch, rows)
     validation_key, training_key = jr.split(key)
     for call in range(_CALLS):
         start, stop = total * call // _CALLS, total * (call + 1) // _CALLS
         state = _advance(state, data, seen, recipe, training_key, start, stop, batch=batch, loss=loss, static=static)
-        if not bool(jnp.isfinite(state.loss)):
+        losses = np.asarray(state.loss)
+        first = np.abs(losses) + 1 if first is None else first
+        if not (losses < _EXPLODED * first).all():
             raise Diverged(f"training diverged within {stop} steps at a rate of {settings.rate:g}")
         if held_out is not None:
             best = _better(best, state.average, held_out, seen, validation_key, loss=loss, static=static)
@@ -117,6 +131,12 @@ def train(
 
 def _single(values: ArrayLike) -> Array:
     return jnp.asarray(values, jnp.float32)
+
+
+@partial(jax.jit, static_argnames=("rows", "models"))
+def _begin(arrays: Any, *, rows: int, models: int) -> tuple[_State, _Best]:
+    worst = jnp.full(models, jnp.inf, jnp.float32)
+    return _State(arrays, _adam().init(arrays), arrays, jnp.arange(rows), worst), _Best(arrays, worst)
 
 
 def _adam() -> optax.GradientTransformation:
@@ -167,16 +187,9 @@ def _advance(
         # Early on the average forgets faster, so that it does not remember the random start.
         decay = jnp.minimum(recipe.averaging, number / (number + 10.0))
         average = jax.tree.map(lambda m, a: decay * m + (1 - decay) * a, state.average, arrays)
-        return _State(arrays, optimiser, average, order, jnp.max(losses))
+        return _State(arrays, optimiser, average, order, losses)
 
     return jax.lax.fori_loop(start, stop, step, state)
-
-
-class _Best(NamedTuple):
-    """The weights of each model that served the held-out rows best so far, and their loss there."""
-
-    arrays: eqx.Module
-    loss: Array
 
 
 # Held-out losses are averaged over about this many draws of time and noise, the same ones at every look.

@@ -15,17 +15,18 @@ from forebear.kernel.precision import double
 def energies(kernel: ArrayLike, points: ArrayLike, alpha: ArrayLike, units: ArrayLike, active: ArrayLike) -> Array:
     """alpha' K_u alpha for the units listed in `active`, where K_u holds all terms of K that involve unit u.
 
-    K_u = K o (1 - prod over members of 1 / (1 + k)). `units` has shape (units, most members): input numbers
-    padded with -1. `active` lists unit numbers and is padded with -1 at the end; the energies come in its
-    order, 0 where it is padded. Divide by the signal for scores. The score of a useless input is not near 0,
+    K_u = K o (1 - prod over members of 1 / (1 + k)). `alpha` has shape (rows, targets) and the energies (listed
+    units, targets). `units` has shape (units, most members): input numbers padded with -1. `active` lists unit
+    numbers and is padded with -1 at the end; the energies come in its order, 0 where it is padded. Divide by the
+    signal for scores. The score of a useless input is not near 0,
     because k is not centred: rank by it, never threshold it.
 
     >>> import numpy as np
     >>> from forebear.kernel.gram import gram
     >>> points = np.random.default_rng(0).normal(size=(2, 1, 3))
     >>> kernel = gram(points, np.array([True, True]))
-    >>> energies(kernel, points, np.ones(3), np.array([[0], [1]]), np.array([1, -1])).shape
-    (2,)
+    >>> energies(kernel, points, np.ones((3, 1)), np.array([[0], [1]]), np.array([1, -1])).shape
+    (2, 1)
     """
     arrays = (kernel, points, alpha, units, active)
     return _energies(*(jnp.asarray(a) for a in arrays), row_block())
@@ -37,8 +38,6 @@ def _energies(kernel: Array, points: Array, alpha: Array, units: Array, active: 
     count = jnp.sum(active >= 0)
 
     def row(i: Array) -> Array:
-        weights = kernel[i] * alpha * alpha[i]
-
         def score(slot: Array, out: Array) -> Array:
             members = units[active[slot]]
             rest = jnp.ones(rows, points.dtype)
@@ -46,8 +45,8 @@ def _energies(kernel: Array, points: Array, alpha: Array, units: Array, active: 
             for member in range(units.shape[1]):
                 j = members[member]
                 rest = rest / jnp.where(j >= 0, 1.0 + factor(points, j, i), 1.0)
-            return out.at[slot].set(jnp.sum(weights * (1.0 - rest)))
+            return out.at[slot].set(alpha[i] * ((kernel[i] * (1.0 - rest)) @ alpha))
 
-        return jax.lax.fori_loop(0, count, score, jnp.zeros(active.shape[0], points.dtype))
+        return jax.lax.fori_loop(0, count, score, jnp.zeros((active.shape[0], alpha.shape[1]), points.dtype))
 
     return jnp.sum(jax.lax.map(row, jnp.arange(rows), batch_size=block), axis=0)

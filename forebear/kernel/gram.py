@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import Array
 from jax.typing import ArrayLike
 
@@ -39,25 +40,12 @@ def gram(points: ArrayLike, active: ArrayLike) -> Array:
 
     `points` has shape (inputs, width, rows), see `factors`; `active` is a boolean mask over inputs.
 
-    >>> import numpy as np
     >>> gram(np.zeros((3, 1, 2)), np.array([True, True, False])).tolist()
     [[1.0, 1.0], [1.0, 1.0]]
     """
-    return _gram(jnp.asarray(points), jnp.asarray(active), row_block())
-
-
-@jax.jit(static_argnums=2)
-def _gram(points: Array, active: Array, block: int) -> Array:
-    inputs, _, rows = points.shape
-
-    def row(i: Array) -> Array:
-        def multiply(j: Array, product: Array) -> Array:
-            k = factor(points, j, i)
-            return product * jnp.where(active[j], 0.5 + 0.5 * k, 1.0)
-
-        return jax.lax.fori_loop(0, inputs, multiply, jnp.ones(rows, points.dtype))
-
-    return jax.lax.map(row, jnp.arange(rows), batch_size=block)
+    points, active = jnp.asarray(points), np.asarray(active)
+    ones = jnp.ones((points.shape[2],) * 2, points.dtype)
+    return _change(ones, points, *_listed(np.flatnonzero(active), len(active)), False, row_block())
 
 
 @double
@@ -67,26 +55,30 @@ def divide_out(kernel: Array, points: ArrayLike, members: ArrayLike) -> Array:
     `members` holds input numbers, padded with -1. Factors lie in [1/2, 1], so each division costs no more than
     a rounding error, and a pruning step costs one factor instead of all that remain.
 
-    >>> import numpy as np
     >>> points = np.random.default_rng(0).normal(size=(3, 1, 4))
     >>> full = gram(points, np.array([True, True, True]))
     >>> less = divide_out(full, points, np.array([1]))
     >>> bool(np.allclose(less, gram(points, np.array([True, False, True])), atol=1e-15))
     True
     """
-    return _divide_out(kernel, jnp.asarray(points), jnp.asarray(members), row_block())
+    points, members = jnp.asarray(points), np.asarray(members)
+    return _change(kernel, points, *_listed(members[members >= 0], len(points)), True, row_block())
 
 
-@jax.jit(static_argnums=3)
-def _divide_out(kernel: Array, points: Array, members: Array, block: int) -> Array:
-    rows = points.shape[2]
+def _listed(inputs: np.ndarray, length: int) -> tuple[np.ndarray, int]:
+    """The inputs padded to a fixed length, so that one compiled function serves all, and how many there are."""
+    return np.pad(inputs, (0, length - len(inputs))), len(inputs)
+
+
+@jax.jit(static_argnums=5)
+def _change(kernel: Array, points: Array, inputs: Array, count: Array, divide: Array, block: int) -> Array:
+    """Multiply the factors of the first `count` of the listed inputs into the kernel, or divide them out of it."""
 
     def row(i: Array) -> Array:
-        def divide(slot: Array, remaining: Array) -> Array:
-            j = members[slot]
-            k = factor(points, j, i)
-            return remaining / jnp.where(j >= 0, 0.5 + 0.5 * k, 1.0)
+        def change(slot: Array, product: Array) -> Array:
+            k = 0.5 + 0.5 * factor(points, inputs[slot], i)
+            return jnp.where(divide, product / k, product * k)
 
-        return jax.lax.fori_loop(0, members.shape[0], divide, kernel[i])
+        return jax.lax.fori_loop(0, count, change, kernel[i])
 
-    return jax.lax.map(row, jnp.arange(rows), batch_size=block)
+    return jax.lax.map(row, jnp.arange(points.shape[2]), batch_size=block)

@@ -1,27 +1,40 @@
-"""How many threads linear algebra may use."""
+"""One thread for BLAS: what is parallel here is made so in coarse pieces, by us.
+
+The threads of BLAS wait for each other in a busy loop. Where another program wants one of the cores, that makes them
+slower than one thread alone: measured on two cores, a factorisation of 5,000 rows takes four to ten times as long.
+"""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
+from typing import TYPE_CHECKING
 
-# Below this many rows a second thread gains little; and where other programs run, the threads of a factorisation
-# spend most of their time waiting for each other (measured: two to seven times slower on a busy two-core machine).
-_ROWS_FOR_THREADS = 4_000
+if TYPE_CHECKING:
+    from threadpoolctl import ThreadpoolController
 
 
 @contextmanager
-def few_threads(rows: int) -> Iterator[None]:
-    """One thread for BLAS and LAPACK while matrices of this size are worked on, unless they are large.
+def one_thread() -> Iterator[None]:
+    """One thread for BLAS and LAPACK.
 
-    >>> with few_threads(rows=100):
+    >>> with one_thread():
     ...     pass
     """
-    if rows >= _ROWS_FOR_THREADS:
+    with _libraries().limit(limits=1, user_api="blas"):
         yield
-        return
-    import scipy.linalg  # noqa: F401 - its LAPACK, which JAX uses on CPUs, must be loaded to be found
-    from threadpoolctl import threadpool_limits
 
-    with threadpool_limits(limits=1, user_api="blas"):
-        yield
+
+@cache
+def _libraries() -> ThreadpoolController:
+    import scipy.linalg  # noqa: F401 - its LAPACK, which JAX uses on CPUs too, must be loaded to be found
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController()
+
+
+def cores() -> int:
+    """Cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -12,13 +12,11 @@ import itertools
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-import jax
-import jax.numpy as jnp
 import numpy as np
-from jax import Array
+from jax.typing import ArrayLike
 
 from forebear.kernel.gram import gram
-from forebear.kernel.precision import double
+from forebear.kernel.ridge import solve
 
 LENGTHSCALES = (0.5, 1.0, 2.0, 4.0)
 LATENT_LENGTHSCALES = (0.3, 1.0, 3.0)
@@ -43,11 +41,11 @@ def choose(
     """The grid point with the least cross-prediction error.
 
     `embed(lengthscale, latent_lengthscale)` gives the points of the kernel, see `forebear.kernel.factors`; y has
-    shape (samplers, rows): draws of each sampler at the same inputs and latents. With one sampler the error is
-    that of plain prediction at other rows. Nuggets are against factors of 1 + k.
+    shape (samplers, rows, targets): draws of each sampler at the same inputs and latents. With one sampler the error
+    is that of plain prediction at other rows. Nuggets are against factors of 1 + k.
 
     >>> x = np.random.default_rng(0).normal(size=300)
-    >>> choose(lambda l, _: x[None, None] / l, np.sin(6 * x)[None], (0.2, 5.0), (1.0,), (0.01, 10.0))
+    >>> choose(lambda l, _: x[None, None] / l, np.sin(6 * x)[None, :, None], (0.2, 5.0), (1.0,), (0.01, 10.0))
     Choice(lengthscale=0.2, latent_lengthscale=1.0, nugget=0.01)
     """
     grid = list(itertools.product(lengthscales, latent_lengthscales))
@@ -61,34 +59,24 @@ def choose(
     return Choice(*grid[place], nuggets[which])
 
 
-@double
-def cross_errors(kernel: Array, y: np.ndarray, nuggets: np.ndarray) -> np.ndarray:
+def cross_errors(kernel: ArrayLike, y: np.ndarray, nuggets: Sequence[float] | np.ndarray) -> np.ndarray:
     """Mean squared error, for each nugget, of predicting one sampler's draws at half of the rows from another's
-    draws at the other half; averaged over both directions and over all pairs of samplers.
+    draws at the other half; averaged over both directions, all pairs of samplers and all targets.
 
-    >>> cross_errors(jnp.eye(4), np.ones((2, 4)), np.array([1.0])).tolist()
+    >>> cross_errors(np.eye(4), np.ones((2, 4, 1)), [1.0]).tolist()
     [1.0]
     """
-    arrays = (jnp.asarray(a, jnp.float64) for a in (kernel, y, nuggets))
-    return np.asarray(_cross_errors(*arrays))
-
-
-@jax.jit
-def _cross_errors(kernel: Array, y: Array, nuggets: Array) -> Array:
-    samplers, rows = y.shape
+    kernel = np.asarray(kernel)
+    samplers, rows, targets = y.shape
     half = rows // 2
     sides = (slice(0, half), slice(half, 2 * half))
-    others = 1 - jnp.eye(samplers) if samplers > 1 else jnp.ones((1, 1))
-
-    def error(nugget: Array) -> Array:
-        total = jnp.zeros(())
+    rivals = ~np.eye(samplers, dtype=bool) if samplers > 1 else np.ones((1, 1), bool)
+    errors = np.zeros(len(nuggets))
+    for place, nugget in enumerate(nuggets):
         for fit, test in (sides, sides[::-1]):
-            regularised = kernel[fit, fit] + nugget * jnp.eye(half)
-            lower = jax.lax.linalg.cholesky(regularised, symmetrize_input=False)
-            alpha = jax.scipy.linalg.cho_solve((lower, True), y[:, fit].T)
-            predicted = (kernel[test, fit] @ alpha).T
-            squares = jnp.mean((predicted[:, None] - y[None, :, test]) ** 2, axis=-1)
-            total += jnp.sum(others * squares) / jnp.sum(others) / 2
-        return total
-
-    return jax.lax.map(error, nuggets)
+            columns = np.moveaxis(y[:, fit], 0, 1).reshape(half, -1)
+            predicted = kernel[test, fit] @ solve(kernel[fit, fit], columns, nugget)
+            predicted = np.moveaxis(predicted.reshape(half, samplers, targets), 1, 0)
+            squares = np.mean((predicted[:, None] - y[None, :, test]) ** 2, axis=(2, 3))
+            errors[place] += squares[rivals].mean() / 2
+    return errors

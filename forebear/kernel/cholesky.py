@@ -1,0 +1,70 @@
+"""Cholesky factorisation and solution on a CPU, in place and on several cores."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+
+from forebear.kernel.threads import cores, one_thread
+
+# Columns factorised at a time, and the size from which several cores pay.
+_BLOCK = 500
+_ROWS_FOR_CORES = 3_000
+
+
+def cholesky_solve(matrix: np.ndarray, y: np.ndarray, *, block: int = _BLOCK) -> np.ndarray | None:
+    """matrix^-1 y for a symmetric positive definite matrix, which is overwritten; None if it is not definite.
+
+    >>> cholesky_solve(np.array([[4.0, 2.0], [2.0, 3.0]]), np.array([[2.0], [3.0]])).round(12) + 0.0
+    array([[0.],
+           [1.]])
+    >>> cholesky_solve(np.array([[1.0, 2.0], [2.0, 1.0]]), np.ones((2, 1)))
+    """
+    from scipy.linalg import get_lapack_funcs
+
+    (solve,) = get_lapack_funcs(("potrs",), dtype=float)
+
+    with one_thread():
+        if not (_blockwise(matrix, block) if len(matrix) >= _ROWS_FOR_CORES else _at_once(matrix)):
+            return None
+        # The transpose of a matrix in C order is the same memory in the order that LAPACK wants: lower becomes upper.
+        return solve(matrix.T, y, lower=0)[0]
+
+
+def _at_once(matrix: np.ndarray) -> bool:
+    from scipy.linalg import get_lapack_funcs
+
+    (factorise,) = get_lapack_funcs(("potrf",), dtype=float)
+    _, trouble = factorise(matrix.T, lower=0, clean=0, overwrite_a=1)
+    return not trouble
+
+
+def _blockwise(matrix: np.ndarray, block: int) -> bool:
+    """Write the factor into the lower triangle, block column by block column; the rows below a block share the work.
+
+    Each piece is one matrix product, during which numpy lets other Python threads run.
+    """
+    from scipy.linalg import get_lapack_funcs
+
+    factorise, invert = get_lapack_funcs(("potrf", "trtri"), dtype=float)
+
+    rows, workers = len(matrix), cores()
+    with ThreadPoolExecutor(workers) as pool:
+        for start in range(0, rows, block):
+            stop = min(start + block, rows)
+            across = matrix[start:stop, :start]
+            corner, trouble = factorise(matrix[start:stop, start:stop] - across @ across.T, lower=1)
+            if trouble:
+                return False
+            matrix[start:stop, start:stop] = corner
+            undo = np.ascontiguousarray(invert(corner, lower=1)[0].T)
+
+            def fill(first: int, last: int, start: int = start, stop: int = stop, undo: np.ndarray = undo) -> None:
+                below = matrix[first:last]
+                here = below[:, start:stop] - below[:, :start] @ matrix[start:stop, :start].T
+                below[:, start:stop] = here @ undo
+
+            edges = np.linspace(stop, rows, workers + 1).astype(int)
+            list(pool.map(fill, edges[:-1], edges[1:]))
+    return True
