@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from forebear.flow.settings import FlowSettings as FlowSettings
     from forebear.kernel.settings import KernelSettings as KernelSettings
     from forebear.twin.settings import TwinSettings as TwinSettings
+    from forebear.twin.store import load_twin as load_twin
     from forebear.twin.twin import Twin as Twin
 
 _HOMES = {
@@ -47,6 +48,7 @@ _HOMES = {
     "MeanSampler": "forebear.flow.samplers",
     "FlowSettings": "forebear.flow.settings",
     "KernelSettings": "forebear.kernel.settings",
+    "load_twin": "forebear.twin.store",
     "Twin": "forebear.twin.twin",
     "TwinSettings": "forebear.twin.settings",
 }
@@ -70,6 +72,7 @@ __all__ = [
     "discover",
     "lagged",
     "load",
+    "load_twin",
     "systems",
 ]
 

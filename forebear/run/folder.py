@@ -44,14 +44,14 @@ def write_bytes(file: Path, content: bytes) -> None:
         raise InputError(f"{file.parent}: cannot write there ({error.strerror}): choose another folder") from None
 
 
-def read_json(file: Path) -> Any:
-    """The content of a file, or an `InputError` that names it."""
+def read_json(file: Path, remedy: str = "run the discovery again") -> Any:
+    """The content of a file, or an `InputError` that names it and ends with the remedy."""
     try:
         return json.loads(file.read_text(encoding="utf-8"))
     except OSError as error:
         raise InputError(f"{file}: cannot be read ({error.strerror})") from None
     except (UnicodeDecodeError, json.JSONDecodeError):
-        raise InputError(f"{file}: not a JSON file, or damaged: run the discovery again") from None
+        raise InputError(f"{file}: not a JSON file, or damaged: {remedy}") from None
 
 
 def fingerprint(table: Table) -> str:

@@ -16,6 +16,8 @@ from forebear.twin.settings import TwinSettings
 from forebear.twin.twin import RANGE_QUANTILES, Range, Target, Twin
 
 _MOST_HELD_OUT = 4_096
+# Rows of inputs that a twin takes along, to be distilled on.
+_MOST_KEPT = 8_192
 
 
 def fit_twin(
@@ -58,6 +60,7 @@ def fit_twin(
         _model(laws, settings),
         joint,
         tuple(_range(table.columns[column.name]) for column in columns),
+        _some_rows(table, [column.name for column in columns], rng),
         settings,
         dict(units or {}),
     )
@@ -83,9 +86,22 @@ def _targets(
 ) -> tuple[Target, ...]:
     centre, scale = (np.concatenate([getattr(law, name) for law in laws]) for name in ("centre", "scale"))
     return tuple(
-        Target(name, dequantisers[i], float(centre[i]), float(scale[i]), table.columns[name].levels)
+        Target(
+            name,
+            dequantisers[i],
+            float(centre[i]),
+            float(scale[i]),
+            table.columns[name].levels,
+            _open_ends(dequantisers[i], table.columns[name].values),
+        )
         for i, name in enumerate(names)
     )
+
+
+def _open_ends(dequantiser: Dequantiser, values: np.ndarray) -> tuple[bool, bool]:
+    if dequantiser.kind == "continuous":
+        return False, False
+    return bool(values.min() >= dequantiser.values[0]), bool(values.max() <= dequantiser.values[-1])
 
 
 def _model(laws: Sequence[NetworkLaw], settings: TwinSettings) -> FlowModel:
@@ -94,6 +110,11 @@ def _model(laws: Sequence[NetworkLaw], settings: TwinSettings) -> FlowModel:
     weights = [[start, *law.model.weights[1:]] for start, law in zip(first, laws, strict=True)]
     networks = Perceptrons.stack(weights, [law.model.biases for law in laws], settings.flow.activation)
     return FlowModel(networks, outputs, settings.flow)
+
+
+def _some_rows(table: Table, names: Sequence[str], rng: np.random.Generator) -> np.ndarray:
+    chosen = rng.permutation(table.rows)[:_MOST_KEPT]
+    return np.array([table.columns[name].values[chosen] for name in names]).reshape(len(names), len(chosen)).T
 
 
 def _range(column: Column) -> Range | None:

@@ -21,6 +21,13 @@ ACTIVATIONS: dict[str, Callable[[Array], Array]] = {"silu": jax.nn.silu, "relu":
 class TwinModel(eqx.Module):
     """A law on standardised numbers: features x (rows, features), latents z and outputs y (rows, targets)."""
 
+    networks: eqx.AbstractVar[Perceptrons]
+
+    @property
+    @abc.abstractmethod
+    def shape(self) -> dict[str, int | float | bool]:
+        """What describes the model beside its networks, as plain numbers."""
+
     @abc.abstractmethod
     def push(self, x: Array, z: Array) -> Array:
         """Latents to outputs."""
@@ -72,6 +79,11 @@ class FlowModel(TwinModel):
     outputs: int = eqx.field(static=True)
     """of each network"""
     settings: FlowSettings = eqx.field(static=True)
+
+    @property
+    def shape(self) -> dict[str, int | float | bool]:
+        """What describes the model beside its networks and the settings of the twin."""
+        return {"outputs": self.outputs}
 
     def push(self, x: Array, z: Array) -> Array:
         """Integrate from noise to data."""

@@ -1,0 +1,174 @@
+"""A twin in a folder: `twin.json` says what it is, `twin.safetensors` holds the numbers. Loading runs no code."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Mapping
+from dataclasses import asdict, fields
+from pathlib import Path
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+
+from forebear._checks import InputError
+from forebear.data.dequantise import Dequantiser
+from forebear.data.scaling import ColumnCode
+from forebear.flow.settings import FlowSettings
+from forebear.run.folder import read_json, write_json
+from forebear.run.stored import load_arrays, save_arrays
+from forebear.twin.model import FlowModel, Perceptrons, TwinModel
+from forebear.twin.settings import TwinSettings
+from forebear.twin.spline import SplineModel
+from forebear.twin.twin import Range, Target, Twin
+
+FORMAT = 1
+"""of a saved twin; a newer one is refused"""
+_ABOUT, _ARRAYS = "twin.json", "twin.safetensors"
+_TABLES = ("values", "low", "high", "shift")
+
+
+def save_twin(twin: Twin, folder: str | Path) -> None:
+    """Write the twin beside the folder, then rename: a crash leaves the old twin or the new one."""
+    place = Path(folder)
+    _check_place(place)
+    try:
+        place.parent.mkdir(parents=True, exist_ok=True)
+        scratch = Path(tempfile.mkdtemp(dir=place.parent, prefix=f".{place.name}."))
+    except OSError as error:
+        raise InputError(f"{place}: cannot be written ({error.strerror}): choose another folder") from None
+    try:
+        arrays = _arrays(twin)
+        save_arrays(scratch / _ARRAYS, arrays, {"format": FORMAT})
+        write_json(scratch / _ABOUT, _record(twin))
+        scratch.chmod(0o755)
+        if place.is_dir():
+            shutil.rmtree(place)
+        os.replace(scratch, place)
+    except OSError as error:
+        raise InputError(f"{place}: cannot be written ({error.strerror}): choose another folder") from None
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
+
+
+def load_twin(folder: str | Path) -> Twin:
+    """A twin that `Twin.save` wrote, on whatever device this machine has.
+
+    >>> load_twin("no/such/twin")
+    Traceback (most recent call last):
+    forebear._checks.InputError: no/such/twin: there is no twin in this folder (twin.json is missing)
+    """
+    place = Path(folder)
+    if not (place / _ABOUT).is_file():
+        raise InputError(f"{folder}: there is no twin in this folder ({_ABOUT} is missing)")
+    remedy = "save the twin again"
+    record = read_json(place / _ABOUT, remedy)
+    foreign = InputError(f"{place / _ABOUT}: not a forebear twin, or damaged: {remedy}")
+    if not isinstance(record, dict) or not isinstance(record.get("format"), int):
+        raise foreign
+    if record["format"] > FORMAT:
+        raise InputError(f"{place}: written by a newer forebear (format {record['format']}): update this one")
+    arrays, _ = load_arrays(place / _ARRAYS, remedy)
+    try:
+        return _restore(record, arrays)
+    except (KeyError, TypeError, ValueError, IndexError, AttributeError):
+        raise foreign from None
+
+
+def _check_place(place: Path) -> None:
+    if place.exists() and not place.is_dir():
+        raise InputError(f"{place}: not a folder: choose another name for the twin")
+    if place.is_dir() and any(place.iterdir()) and not (place / _ABOUT).is_file():
+        raise InputError(f"{place}: holds files that are not a twin: choose another folder")
+
+
+def _record(twin: Twin) -> dict[str, Any]:
+    from forebear import __version__
+
+    return {
+        "format": FORMAT,
+        "version": __version__,
+        "model": _KINDS[type(twin.model)],
+        "joint": twin.joint,
+        "inputs": [asdict(column) for column in twin.columns],
+        "targets": [
+            {
+                "name": t.name,
+                "kind": t.dequantiser.kind,
+                "centre": t.centre,
+                "scale": t.scale,
+                "levels": t.levels,
+                "open_ends": t.open_ends,
+            }
+            for t in twin.outputs
+        ],
+        "ancestors": {target: list(names) for target, names in twin.ancestors.items()},
+        "ranges": [None if r is None else asdict(r) for r in twin.ranges],
+        "settings": {**asdict(twin.settings.flow), "held_out": twin.settings.held_out},
+        "units": dict(twin.units),
+        "distillation": twin.distillation,
+        "layers": len(twin.model.networks.weights),
+        "activation": twin.model.networks.activation,
+        "shape": twin.model.shape,
+    }
+
+
+def _arrays(twin: Twin) -> dict[str, np.ndarray]:
+    arrays = {"rows": twin.rows}
+    for kind in ("weights", "biases"):
+        for place, array in enumerate(getattr(twin.model.networks, kind)):
+            arrays[f"{kind}.{place}"] = np.asarray(array)
+    for place, target in enumerate(twin.outputs):
+        for table in _TABLES:
+            arrays[f"target.{place}.{table}"] = getattr(target.dequantiser, table)
+    return arrays
+
+
+def _restore(record: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> Twin:
+    flow_names = {field.name for field in fields(FlowSettings)}
+    flow = FlowSettings(**{name: value for name, value in record["settings"].items() if name in flow_names})
+    columns = tuple(ColumnCode(**{**c, "levels": tuple(c["levels"])}) for c in record["inputs"])
+    outputs = tuple(
+        Target(
+            t["name"],
+            Dequantiser(t["kind"], *(arrays[f"target.{place}.{table}"] for table in _TABLES)),
+            float(t["centre"]),
+            float(t["scale"]),
+            tuple(t["levels"]),
+            (bool(t["open_ends"][0]), bool(t["open_ends"][1])),
+        )
+        for place, t in enumerate(record["targets"])
+    )
+    ranges = [None if r is None else Range(r["low"], r["high"], tuple(r["quantiles"])) for r in record["ranges"]]
+    twin = Twin(
+        columns,
+        outputs,
+        {target: tuple(names) for target, names in record["ancestors"].items()},
+        _model(record, arrays, flow),
+        bool(record["joint"]),
+        tuple(ranges),
+        arrays["rows"],
+        TwinSettings(flow, float(record["settings"]["held_out"])),
+        dict(record["units"]),
+        record["distillation"],
+    )
+    # Weights of another shape would fail only when they are used, and then not in one line.
+    twin.sample(np.zeros((1, len(columns))), n=1)
+    return twin
+
+
+def _model(record: Mapping[str, Any], arrays: Mapping[str, np.ndarray], flow: FlowSettings) -> TwinModel:
+    layers = range(record["layers"])
+    networks = Perceptrons(
+        tuple(jnp.asarray(arrays[f"weights.{layer}"]) for layer in layers),
+        tuple(jnp.asarray(arrays[f"biases.{layer}"]) for layer in layers),
+        record["activation"],
+    )
+    if record["model"] == "flow":
+        return FlowModel(networks, record["shape"]["outputs"], flow)
+    return SplineModel(networks, **record["shape"])
+
+
+_KINDS = {FlowModel: "flow", SplineModel: "spline"}
