@@ -97,6 +97,23 @@ def discover(
 
 
 @app.command()
+def sample(
+    run: opt.Run,
+    given: opt.Given,
+    n: opt.Draws = "100",
+    seed: opt.Seed = "0",
+    out: opt.DrawsOut = None,
+) -> None:
+    """Draw from the twin of a run: its targets, given rows of their inputs.
+
+    The twin is fitted the first time and kept in the run's folder.
+    """
+    from forebear.cli.sample import run_sample
+
+    run_sample(run, given, parse_whole(n, "--n", 1), parse_whole(seed, "--seed", 0), out)
+
+
+@app.command()
 def bench(name: opt.Bench = None, listing: opt.Listing = False, json: opt.Json = False) -> None:
     """Measure forebear on this machine."""
     from forebear.cli.measuring import list_benches, run_bench

@@ -49,6 +49,11 @@ Progress = Annotated[
     bool | None, Option("--progress/--no-progress", help="A bar (default: on a terminal).", show_default=False)
 ]
 
+Run = Annotated[Path, Argument(metavar="RUN", help="A run folder, or a twin's.")]
+Given = Annotated[Path, _column("Rows of inputs: a .csv or .parquet file.", "FILE")]
+Draws = Annotated[str, Option("--n", metavar="N", help="Draws a row.")]
+DrawsOut = Annotated[Path | None, _column("Write .csv or .parquet; default: csv on standard output.", "FILE")]
+
 DemoOut = Annotated[Path, Option("--out", metavar="DIR", help="Folder for the run and its figure.")]
 Bench = Annotated[str | None, Argument(metavar="NAME", help="As in --list.", show_default=False)]
 Listing = Annotated[bool, Option("--list", help="Print the names and stop.")]

@@ -16,6 +16,8 @@ _MARK = "demo.txt"
 _ABOUT = """This folder was written by `forebear demo`, which replaces it when it runs again.
 
 found.json   the result: forebear.load reads the folder
+data.safetensors   the columns that were used
+twin/        the sampler, once `forebear sample` or a script has made it
 graph.png    the graph, and how the noise-to-signal ratio rises as inputs are removed
 run.json     the settings
 pieces/      finished parts of the run, from which an interrupted one resumes
@@ -47,9 +49,10 @@ def _clear(out: Path) -> None:
     if out.is_dir() and any(out.iterdir()) and not (out / _MARK).is_file():
         raise InputError(f"--out {out}: holds files that are not from a demo: choose another folder")
     try:
-        for name in ("found.json", "run.json", "graph.png"):
+        for name in ("found.json", "data.safetensors", "run.json", "graph.png"):
             (out / name).unlink(missing_ok=True)
-        shutil.rmtree(out / "pieces", ignore_errors=True)
+        for name in ("pieces", "twin"):
+            shutil.rmtree(out / name, ignore_errors=True)
         out.mkdir(parents=True, exist_ok=True)
         (out / _MARK).write_text(_ABOUT, encoding="utf-8")
     except OSError as error:
