@@ -30,7 +30,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     found = fb.discover(
         table,
         ["y", "count", "label"],
-        rule=lambda path: ["a"],
+        rule=lambda path: ("a",),
         sampler="mean",
         distilled=40,
         nugget=1.0,
@@ -41,7 +41,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     found.twin(**TINY).save(home / "twin")
     found.twin(**TINY).save(home / "run" / "twin")
     table[["b", "a"]].head(3).to_csv(home / "rows.csv", index=False)
-    table[["b"]].rename(columns={"b": "A"}).head(3).to_csv(home / "wrong.csv", index=False)
+    pd.DataFrame({"A": table["b"].head(3)}).to_csv(home / "wrong.csv", index=False)
     return home
 
 
@@ -52,7 +52,8 @@ def cli(home: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.Monk
     def run(*arguments: str) -> tuple[int, str, str]:
         capsys.readouterr()
         status = main(list(arguments))
-        return (status, *capsys.readouterr())
+        captured = capsys.readouterr()
+        return status, captured.out, captured.err
 
     return run
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -27,6 +27,9 @@ from forebear.twin.encode import InputCode, OutputCode
 from forebear.twin.given import read_matrix
 from forebear.twin.model import TwinModel
 from forebear.twin.settings import TwinSettings
+
+if TYPE_CHECKING:
+    from forebear.twin.validate import Validation
 
 
 @dataclass(frozen=True)
@@ -215,6 +218,18 @@ class Twin:
         _check_whole("seed", seed, 0)
         with show_progress(progress) as show:
             return distil(self, rows, steps, seed, lambda share: show("distilling", share))
+
+    def validate(self, held_out: Any, *, full: Twin | None = None, exact: Any = None, seed: int = 0) -> Validation:
+        """Scores and calibration on rows that the twin has not seen, inputs and targets in one table.
+
+        Arguments:
+            held_out: the table.
+            full: the twin on all candidates, `found.twin(pruned=False)`, to say how much worse this one is at most.
+            exact: where the law is known, a system of `forebear.systems` or its oracle, to measure the distance to.
+        """
+        from forebear.twin.validate import validate
+
+        return validate(self, held_out, full=full, exact=exact, seed=seed)
 
     def save(self, folder: str | Path) -> None:
         """Write the twin to a folder of its own: weights as safetensors, the rest as JSON. `forebear.load_twin`

@@ -1,0 +1,55 @@
+"""Is a twin calibrated? Its PIT values and the coverage of its intervals, in one figure."""
+
+from __future__ import annotations
+
+import matplotlib.pyplot as plt
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from forebear.report.figures import GONE, INK, KEPT
+from forebear.twin.validate import Validation
+
+_BINS = 20
+_MOST_TARGETS = 8
+
+
+def calibration_figure(validation: Validation) -> Figure:
+    """One row a target: the PIT histogram, and the share of observations inside each central interval."""
+    targets = list(validation.scores)[:_MOST_TARGETS]
+    figure, axes = plt.subplots(
+        len(targets), 2, figsize=(8, 2.4 * len(targets) + 0.4), layout="constrained", squeeze=False
+    )
+    for row, target in enumerate(targets):
+        pit_histogram(validation.pit[:, row], axes[row, 0])
+        coverage_curve(validation.pit[:, row], axes[row, 1])
+        axes[row, 0].set_title(target, fontsize=10, loc="left", color=INK)
+    axes[-1, 0].set_xlabel("PIT value", fontsize=9)
+    axes[-1, 1].set_xlabel("level of the central interval", fontsize=9)
+    return figure
+
+
+def pit_histogram(pit: np.ndarray, axis: Axes) -> Axes:
+    """Flat when the twin is right; the band holds 95% of the bars of a twin that is."""
+    axis.hist(pit, bins=_BINS, range=(0, 1), density=True, color=KEPT, alpha=0.8)
+    band = 1.96 * np.sqrt(_BINS / len(pit))
+    axis.axhspan(1 - band, 1 + band, color=GONE, alpha=0.3, zorder=0)
+    axis.axhline(1, color=INK, lw=1)
+    axis.set_ylabel("density", fontsize=9)
+    return _plain(axis)
+
+
+def coverage_curve(pit: np.ndarray, axis: Axes) -> Axes:
+    """Share of observations inside the central interval of each level; the diagonal when the twin is right."""
+    levels = np.linspace(0, 1, 101)
+    inside = np.searchsorted(np.sort(np.abs(2 * pit - 1)), levels, side="right") / len(pit)
+    axis.plot(levels, levels, color=GONE, lw=1)
+    axis.plot(levels, inside, color=KEPT, lw=1.6)
+    axis.set_ylabel("observed inside", fontsize=9)
+    return _plain(axis)
+
+
+def _plain(axis: Axes) -> Axes:
+    axis.spines[["top", "right"]].set_visible(False)
+    axis.tick_params(labelsize=8)
+    return axis

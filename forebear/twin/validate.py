@@ -1,0 +1,226 @@
+"""Is the twin right? Scores, calibration and independence on rows it has not seen."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+from scipy.special import ndtr, ndtri
+from scipy.stats import kstest
+
+from forebear._checks import InputError
+from forebear.data.column import Column
+from forebear.data.source import open_frame
+from forebear.discovery.dependence import Clearing, features, judge, latent_features, probe_jointly, probe_unit
+from forebear.twin.given import read_matrix
+from forebear.twin.scores import binned_wasserstein, crps, mean_interval, wasserstein
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from forebear.flow.sampler import Law
+    from forebear.twin.twin import Twin
+
+LEVELS = (0.5, 0.8, 0.9, 0.95)
+"""of the central intervals whose coverage is counted"""
+_DRAWS = 200
+_BINS = 10
+_EXACT_ROWS, _EXACT_DRAWS = 1_000, 1_000
+_TESTED = 10_000
+
+
+@dataclass(frozen=True)
+class Scores:
+    """What validation says of one target. Distances are in the target's own units."""
+
+    crps: float
+    crps_interval: tuple[float, float]
+    """95%, by bootstrap over rows"""
+    w1: float
+    """Wasserstein-1 between observations and draws, averaged over ten bins of rows ordered by predicted median; with
+    an exact law, against that law, averaged over inputs"""
+    w1_floor: float
+    """the same for draws of the exact law in place of the twin's, or, in bins, for one half of the draws in place
+    of the observations: what a perfect twin would show"""
+    coverage: Mapping[float, float]
+    """level -> share of observations inside the central interval"""
+    uniformity: float
+    """largest gap between the distribution of the PIT values and the uniform one (Kolmogorov-Smirnov)"""
+    uniformity_p_value: float
+    independence_p_value: float | None
+    """of the test that latents do not depend on the inputs; None without inputs"""
+    independence_effect: float | None
+    std: float
+    """of the target, to compare distances with"""
+    worse_by: float | None = None
+    """CRPS of this twin minus that of the full one, mean over rows"""
+    worse_interval: tuple[float, float] | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Validation:
+    """Scores by target, and the PIT values behind them."""
+
+    scores: Mapping[str, Scores]
+    pit: np.ndarray
+    """(rows, targets), uniform when the twin is right"""
+    rows: int
+    exact: bool
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain numbers and strings."""
+        return {
+            "rows": self.rows,
+            "exact": self.exact,
+            "targets": {t: _plain(asdict(s)) for t, s in self.scores.items()},
+        }
+
+    def frame(self) -> pd.DataFrame:
+        """One row a target."""
+        rows = {}
+        for target, scores in self.scores.items():
+            plain = {name: value for name, value in asdict(scores).items() if name != "coverage"}
+            rows[target] = {**plain, **{f"coverage {level:.0%}": share for level, share in scores.coverage.items()}}
+        return pd.DataFrame.from_dict(rows, orient="index")
+
+    def summary(self) -> str:
+        """A few lines a target, as a person would say it."""
+        lines = [_lines(target, scores, self.exact) for target, scores in self.scores.items()]
+        return "\n".join(line for each in lines for line in each)
+
+    def plot(self) -> Figure:
+        """PIT histogram and coverage of each target."""
+        from forebear.report.calibration import calibration_figure
+
+        return calibration_figure(self)
+
+
+def validate(twin: Twin, held_out: Any, *, full: Twin | None, exact: Any, seed: int) -> Validation:
+    """The work of `Twin.validate`."""
+    frame, _ = open_frame(held_out)
+    y = read_matrix(frame, twin.outputs, "held_out")
+    rng = np.random.default_rng(seed)
+    draws = twin.sample(frame, n=_DRAWS, seed=seed)
+    z = twin.latent(frame, y, seed=seed)
+    # The latents of a joint law belong to no target alone: there a value's place is that among the draws.
+    pit = _ranks(draws, y, rng) if twin.joint else ndtr(z)
+    losses = np.stack([crps(draws[..., i], y[:, i]) for i in range(y.shape[1])], axis=1)
+    others = None if full is None else _losses_of_full(twin, full, frame, y, seed)
+    distances = _binned(twin, draws, y) if exact is None else _exact(twin, exact, frame, rng)
+    verdicts = _independence(twin, frame, z, rng)
+    scores = {}
+    for i, target in enumerate(twin.targets):
+        uniform = kstest(pit[:, i], "uniform")
+        scores[target] = Scores(
+            float(losses[:, i].mean()),
+            mean_interval(losses[:, i], rng),
+            *distances[i],
+            {level: float((np.abs(2 * pit[:, i] - 1) <= level).mean()) for level in LEVELS},
+            float(uniform.statistic),
+            float(uniform.pvalue),
+            *verdicts[i],
+            float(y[:, i].std()),
+        )
+        if others is not None:
+            worse = losses[:, i] - others[:, i]
+            better = {"worse_by": float(worse.mean()), "worse_interval": mean_interval(worse, rng)}
+            scores[target] = replace(scores[target], **better)
+    return Validation(scores, pit, len(y), exact is not None)
+
+
+def _ranks(draws: np.ndarray, y: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """PIT values (rows, targets) from draws (n, rows, targets), drawn between the ranks of ties."""
+    below, ties = (draws < y).sum(axis=0), (draws == y).sum(axis=0)
+    return (below + rng.random(y.shape) * (ties + 1)) / (len(draws) + 1)
+
+
+def _losses_of_full(twin: Twin, full: Twin, frame: pd.DataFrame, y: np.ndarray, seed: int) -> np.ndarray:
+    if not set(twin.targets) <= set(full.targets):
+        raise InputError(f"full must have the targets of the twin, {list(twin.targets)}; got {list(full.targets)}")
+    draws = full.sample(frame, n=_DRAWS, seed=seed)
+    places = [full.targets.index(target) for target in twin.targets]
+    return np.stack([crps(draws[..., place], y[:, i]) for i, place in enumerate(places)], axis=1)
+
+
+def _binned(twin: Twin, draws: np.ndarray, y: np.ndarray) -> list[tuple[float, float]]:
+    found = []
+    for i in range(y.shape[1]):
+        order = np.argsort(np.argsort(np.median(draws[..., i], axis=0), kind="stable"))
+        bins = order * _BINS // len(order)
+        # A draw in the place of each observation: a twin that is right scores as this does.
+        floor = binned_wasserstein(draws[1:, :, i], draws[0, :, i], bins)
+        found.append((binned_wasserstein(draws[..., i], y[:, i], bins), floor))
+    return found
+
+
+def _exact(twin: Twin, exact: Any, frame: pd.DataFrame, rng: np.random.Generator) -> list[tuple[float, float]]:
+    """Input by input, as published: mean over inputs of W1 between so many draws and the exact quantiles."""
+    some = frame.iloc[np.sort(rng.permutation(len(frame))[:_EXACT_ROWS])].reset_index(drop=True)
+    law = _law(exact, some, twin)
+    draws = twin.sample(some, n=_EXACT_DRAWS, seed=int(rng.integers(2**31)))
+    levels = ndtri((np.arange(_EXACT_DRAWS) + 0.5) / _EXACT_DRAWS)
+    shape = (len(some), len(twin.outputs))
+    truth = np.stack([law.push(some, np.full(shape, level)) for level in levels])
+    again = np.stack([law.push(some, rng.normal(size=shape)) for _ in levels])
+    ours, floor = (
+        [float(wasserstein(made[..., i], truth[..., i]).mean()) for i in range(shape[1])] for made in (draws, again)
+    )
+    return list(zip(ours, floor, strict=True))
+
+
+def _law(exact: Any, frame: pd.DataFrame, twin: Twin) -> Law:
+    oracle: Any = exact.oracle() if hasattr(exact, "oracle") else exact
+    if hasattr(oracle, "fit"):
+        oracle = oracle.fit(frame, pd.DataFrame(columns=list(twin.targets)), seed=0)
+    if not hasattr(oracle, "push"):
+        raise InputError("exact must be a system of forebear.systems, its oracle(), or a law with push(given, z)")
+    return oracle
+
+
+def _independence(
+    twin: Twin, frame: pd.DataFrame, z: np.ndarray, rng: np.random.Generator
+) -> list[tuple[float | None, float | None]]:
+    """The certificate's own test, of the latents of each target against all inputs of the twin at once."""
+    if not twin.inputs:
+        return [(None, None)] * z.shape[1]
+    some = np.sort(rng.permutation(len(frame))[:_TESTED])
+    x = read_matrix(frame, twin.columns, "held_out")[some]
+    columns = [Column(c.name, c.kind, x[:, i], c.levels, c.period) for i, c in enumerate(twin.columns)]  # type: ignore[arg-type]
+    varied = [column for column in columns if len(np.unique(column.values)) > 1]
+    units = {column.name: [features(column)] for column in varied}
+    if not units:
+        return [(None, None)] * z.shape[1]
+    clearing = Clearing([], len(some))
+    probe = probe_jointly(units, [probe_unit(name, own, []) for name, own in units.items()])
+    verdicts = [judge(clearing(latent_features(z[some, i])), probe, clearing) for i in range(z.shape[1])]
+    return [(verdict.p_value, verdict.effect) for verdict in verdicts]
+
+
+def _lines(target: str, scores: Scores, exact: bool) -> list[str]:
+    low, high = scores.crps_interval
+    against = "to the exact law" if exact else "in bins"
+    cover = ", ".join(f"{share:.1%} in the {level:.0%} interval" for level, share in scores.coverage.items())
+    lines = [
+        f"{target}: CRPS {scores.crps:.4g} ({low:.4g} to {high:.4g}); W1 {against} {scores.w1:.4g}, a perfect twin's "
+        f"{scores.w1_floor:.4g}",
+        f"  coverage: {cover}; PIT off uniform by {scores.uniformity:.3f}",
+    ]
+    if scores.independence_p_value is not None:
+        p_value, effect = scores.independence_p_value, scores.independence_effect
+        lines.append(f"  latents against inputs: p = {p_value:.2g}, effect {effect:.2g}")
+    if scores.worse_interval is not None:
+        most = max(scores.worse_interval[1], 0.0)
+        lines.append(
+            f"  the pruned twin is worse than the full one by at most {most:.3g} in CRPS ({most / scores.crps:.1%}; "
+            f"95% interval {scores.worse_interval[0]:.3g} to {scores.worse_interval[1]:.3g})"
+        )
+    return lines
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {str(key): _plain(item) for key, item in value.items()}
+    return list(value) if isinstance(value, tuple) else value
