@@ -18,7 +18,7 @@ from forebear.twin.settings import TwinSettings
 from forebear.twin.twin import Twin
 from forebear.twin.validate import Validation
 
-QUICK = TwinSettings.resolve({"steps": 800, "batch": 512, "width": 32, "depth": 3})
+QUICK = TwinSettings.resolve({"steps": 800, "batch": 512, "width": 32, "depth": 3, "ode_steps": 6})
 
 
 def _system(rows: int, seed: int) -> fb.systems.System:

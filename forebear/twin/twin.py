@@ -136,7 +136,7 @@ class Twin:
         [y] = in_pieces(self._push, arguments, n * len(x))
         return self._values(y).reshape(n, len(x), len(self.outputs))
 
-    def quantile(self, given: Any, q: float | Sequence[float]) -> np.ndarray:
+    def quantile(self, given: Any, q: float | Sequence[float] | np.ndarray) -> np.ndarray:
         """Conditional quantiles (len(q), rows, targets), or (rows, targets) for a single q.
 
         For a joint twin they are quantiles of each target alone, estimated from 1,024 draws a row.
@@ -230,6 +230,16 @@ class Twin:
         from forebear.twin.validate import validate
 
         return validate(self, held_out, full=full, exact=exact, seed=seed)
+
+    def export_onnx(self, file: str | Path) -> None:
+        """Write a distilled twin as an ONNX graph, for use without forebear; needs the extra `onnx`.
+
+        Its inputs are x (rows, inputs), raw numbers with categories as codes, and standard normal z (rows, targets);
+        its output is y (rows, targets). All are single precision.
+        """
+        from forebear.twin.export import export_onnx
+
+        export_onnx(self, file)
 
     def save(self, folder: str | Path) -> None:
         """Write the twin to a folder of its own: weights as safetensors, the rest as JSON. `forebear.load_twin`
