@@ -228,6 +228,7 @@ def test_demo_prints_the_graph_and_replaces_its_own_files(cli: Cli, monkeypatch:
         assert ran.status == 0 and ran.err == ""
         assert all(name in ran.out for name in ("wear", "torque_ripple", "vibration", str(Path("shown/graph.png"))))
         assert sorted(p.name for p in Path("shown").iterdir()) == [
+            "data.safetensors",
             "demo.txt",
             "found.json",
             "graph.png",
