@@ -91,6 +91,7 @@ def test_what_a_twin_knows_of_itself(twin: Twin) -> None:
     assert twin.units == {"a": "m/s"}
     assert twin.levels == {"mode": ("high", "low"), "kind": ("bad", "good")}
     assert list(twin.support.index) == ["a", "b"]
+    assert "normal <- a, b; " in repr(twin) and "alone <- nothing" in repr(twin)
 
 
 def test_quantiles_of_a_normal_law(twin: Twin) -> None:
@@ -403,6 +404,7 @@ def test_other_data_and_no_data(found: Found) -> None:
     ("settings", "message"),
     [
         ({"stesp": 3}, "unknown setting 'stesp'. Did you mean 'steps'?"),
+        ({"seed": -1}, "seed must be a whole number of at least 0; got -1"),
         ({"held_out": 0.9}, "setting 'held_out' must lie between 0 and 0.5; got 0.9"),
         ({"units": {"q": "m"}}, "units: no column 'q'"),
         ({"units": {"a": 3}}, "units: the unit of 'a' must be text; got 3"),

@@ -62,6 +62,9 @@ def test_saving_again_replaces_a_twin_and_nothing_else(folder: Path) -> None:
     other = fit_twin(TABLE, {"n": ("a",)}, joint=False, settings=TINY, seed=0)
     other.save(folder)
     assert fb.load_twin(folder).targets == ("n",)
+    (folder / "notes.txt").write_text("mine")
+    with pytest.raises(fb.InputError, match="holds files that are not a twin"):
+        other.save(folder)
     (folder.parent / "mine").mkdir()
     (folder.parent / "mine" / "thesis.tex").write_text("x")
     with pytest.raises(fb.InputError, match="holds files that are not a twin: choose another folder"):

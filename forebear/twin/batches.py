@@ -13,19 +13,24 @@ LEAST = 2**4
 
 
 def in_pieces(
-    function: Callable[..., Sequence[Any]], arguments: Callable[[slice], tuple[np.ndarray, ...]], rows: int
+    function: Callable[..., Sequence[Any]],
+    arguments: Callable[[slice], tuple[np.ndarray, ...]],
+    rows: int,
+    networks: int = 1,
 ) -> list[np.ndarray]:
     """Call `function` on `arguments(piece)` for consecutive pieces; its arrays come back whole, in float64.
 
-    A piece is padded to a power of two, so that a new number of rows seldom compiles anything.
+    A piece is padded to a power of two, so that a new number of rows seldom compiles anything. With many networks
+    side by side pieces are smaller, since each needs memory of its own.
 
     >>> [doubled] = in_pieces(lambda a: (2 * a,), lambda piece: (np.arange(20.0)[piece],), 20)
     >>> doubled.tolist() == [2.0 * i for i in range(20)]
     True
     """
     whole: list[np.ndarray] | None = None
-    for start in range(0, max(rows, 1), MOST):
-        piece = slice(start, min(start + MOST, rows))
+    most = max(LEAST, MOST >> max(0, networks.bit_length() - 4))
+    for start in range(0, max(rows, 1), most):
+        piece = slice(start, min(start + most, rows))
         size = piece.stop - piece.start
         results = function(*(_padded(np.asarray(a, np.float32), bucket(size)) for a in arguments(piece)))
         if whole is None:

@@ -11,6 +11,7 @@ from forebear.data.dequantise import Dequantiser, find_atoms
 from forebear.data.table import Column, Table
 from forebear.flow.sampler import NetworkLaw, Task
 from forebear.flow.samplers import FlowSampler
+from forebear.twin.given import check_whole
 from forebear.twin.model import FlowModel, Perceptrons, masked
 from forebear.twin.settings import TwinSettings
 from forebear.twin.twin import RANGE_QUANTILES, Range, Target, Twin
@@ -43,6 +44,7 @@ def fit_twin(
     >>> bool(2 < twin.quantile({"x": [1.0]}, 0.5)[0, 0] < 4)
     True
     """
+    check_whole("seed", seed, 0)
     _check_units(units or {}, table)
     rng = np.random.default_rng(seed)
     dequantisers = [find_atoms(table.columns[target].values) for target in ancestors]

@@ -31,7 +31,7 @@ _TABLES = ("values", "low", "high", "shift")
 
 
 def save_twin(twin: Twin, folder: str | Path) -> None:
-    """Write the twin beside the folder, then rename: a crash leaves the old twin or the new one."""
+    """Write the twin beside the folder, then rename: the folder never holds half a twin."""
     place = Path(folder)
     _check_place(place)
     try:
@@ -45,8 +45,9 @@ def save_twin(twin: Twin, folder: str | Path) -> None:
         write_json(scratch / _ABOUT, _record(twin))
         scratch.chmod(0o755)
         if place.is_dir():
-            shutil.rmtree(place)
+            os.replace(place, scratch / "before")
         os.replace(scratch, place)
+        shutil.rmtree(place / "before", ignore_errors=True)
     except OSError as error:
         raise InputError(f"{place}: cannot be written ({error.strerror}): choose another folder") from None
     finally:
@@ -80,7 +81,7 @@ def load_twin(folder: str | Path) -> Twin:
 def _check_place(place: Path) -> None:
     if place.exists() and not place.is_dir():
         raise InputError(f"{place}: not a folder: choose another name for the twin")
-    if place.is_dir() and any(place.iterdir()) and not (place / _ABOUT).is_file():
+    if place.is_dir() and {file.name for file in place.iterdir()} not in (set(), {_ABOUT, _ARRAYS}):
         raise InputError(f"{place}: holds files that are not a twin: choose another folder")
 
 

@@ -24,7 +24,7 @@ from forebear.twin import mass
 from forebear.twin.batches import in_pieces
 from forebear.twin.core import Core, make_core
 from forebear.twin.encode import InputCode, OutputCode
-from forebear.twin.given import read_matrix
+from forebear.twin.given import check_whole, read_matrix
 from forebear.twin.model import TwinModel
 from forebear.twin.settings import TwinSettings
 
@@ -71,7 +71,7 @@ RANGE_QUANTILES = (0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99)
 _QUANTILE_DRAWS = 1_024
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Twin:
     """A sampler of the targets given their inputs.
 
@@ -99,6 +99,10 @@ class Twin:
     distillation: Mapping[str, Any] | None = None
     """errors against the teacher, when the twin was made by `distil`"""
 
+    def __repr__(self) -> str:
+        laws = [f"{target} <- {', '.join(names) or 'nothing'}" for target, names in self.ancestors.items()]
+        return f"<{'joint ' if self.joint else ''}twin: {'; '.join(laws)}>"
+
     @property
     def targets(self) -> tuple[str, ...]:
         """Names of the targets, the last axis of what the methods return."""
@@ -124,8 +128,8 @@ class Twin:
 
     def sample(self, given: Any, n: int = 100, seed: int = 0) -> np.ndarray:
         """Draws (n, rows, targets); the same seed gives the same draws."""
-        _check_whole("n", n, 1)
-        _check_whole("seed", seed, 0)
+        check_whole("n", n, 1)
+        check_whole("seed", seed, 0)
         x = self._features(given)
         rng = np.random.default_rng(seed)
 
@@ -133,7 +137,7 @@ class Twin:
             rows = np.arange(piece.start, piece.stop) % len(x)
             return x[rows], rng.standard_normal((len(rows), len(self.outputs)), np.float32)
 
-        [y] = in_pieces(self._push, arguments, n * len(x))
+        [y] = in_pieces(self._push, arguments, n * len(x), len(self.outputs))
         return self._values(y).reshape(n, len(x), len(self.outputs))
 
     def quantile(self, given: Any, q: float | Sequence[float] | np.ndarray) -> np.ndarray:
@@ -155,7 +159,7 @@ class Twin:
 
         A value of a lattice, or an atom, stands for an interval of latents; one of them is drawn, by `seed`.
         """
-        _check_whole("seed", seed, 0)
+        check_whole("seed", seed, 0)
         x, values = self._features(given), self._observed(given, y)
         rng = np.random.default_rng(seed)
         if self.joint:
@@ -213,9 +217,9 @@ class Twin:
         """
         from forebear.twin.distil import distil
 
-        _check_whole("rows", rows, 1)
-        _check_whole("steps", steps, 1)
-        _check_whole("seed", seed, 0)
+        check_whole("rows", rows, 1)
+        check_whole("steps", steps, 1)
+        check_whole("seed", seed, 0)
         with show_progress(progress) as show:
             return distil(self, rows, steps, seed, lambda share: show("distilling", share))
 
@@ -282,7 +286,7 @@ class Twin:
             which, rows = np.divmod(np.arange(piece.start, piece.stop), len(x))
             return x[rows], z[which, rows]
 
-        [y] = in_pieces(self._push, arguments, len(z) * len(x))
+        [y] = in_pieces(self._push, arguments, len(z) * len(x), len(self.outputs))
         return y.reshape(z.shape)
 
     def _push(self, x: np.ndarray, z: np.ndarray) -> tuple[Array]:
@@ -291,7 +295,11 @@ class Twin:
     def _pulled(self, x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Latents and log slopes of continuous values y (rows, targets) in the data's units."""
         scaled = np.stack([(y[:, i] - t.centre) / t.scale for i, t in enumerate(self.outputs)], axis=1)
-        z, slope = in_pieces(lambda *both: _pull(self.model, *both), lambda piece: (x[piece], scaled[piece]), len(x))
+
+        def arguments(piece: slice) -> tuple[np.ndarray, ...]:
+            return x[piece], scaled[piece]
+
+        z, slope = in_pieces(lambda *both: _pull(self.model, *both), arguments, len(x), len(self.outputs))
         return z, slope
 
     def _values(self, y: np.ndarray) -> np.ndarray:
@@ -328,8 +336,3 @@ def _push(model: TwinModel, x: ArrayLike, z: ArrayLike) -> Array:
 @eqx.filter_jit
 def _pull(model: TwinModel, x: ArrayLike, y: ArrayLike) -> tuple[Array, Array]:
     return model.pull_with_slope(jnp.asarray(x), jnp.asarray(y))
-
-
-def _check_whole(name: str, value: Any, least: int) -> None:
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
-        raise InputError(f"{name} must be a whole number of at least {least}; got {value!r}")
