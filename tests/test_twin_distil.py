@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import jax
@@ -14,6 +15,7 @@ from scipy.special import ndtri
 
 import forebear as fb
 from forebear.data.table import read_columns
+from forebear.twin import batches
 from forebear.twin.fit import fit_twin
 from forebear.twin.settings import TwinSettings
 from forebear.twin.spline import Spline
@@ -21,6 +23,14 @@ from forebear.twin.twin import Twin
 
 QUICK = TwinSettings.resolve({"steps": 800, "batch": 512, "width": 32, "depth": 3, "ode_steps": 8})
 TINY = TwinSettings.resolve({"steps": 20, "width": 8, "depth": 1, "ode_steps": 2})
+
+
+@pytest.fixture(scope="module", autouse=True)
+def few_shapes() -> Iterator[None]:
+    """Every shape is compiled once; here most of the time would go there."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(batches, "LEAST", 2**11)
+        yield
 
 
 def _frame(rows: int = 4_000) -> pd.DataFrame:
@@ -51,7 +61,7 @@ def teacher() -> Twin:
 
 @pytest.fixture(scope="module")
 def student(teacher: Twin) -> Twin:
-    return teacher.distil(rows=2_048, steps=1_500)
+    return teacher.distil(rows=2_048, steps=1_200)
 
 
 @pytest.fixture(scope="module")
@@ -147,7 +157,7 @@ def test_a_student_is_much_faster(teacher: Twin, student: Twin) -> None:
     assert seconds(teacher) > 5 * seconds(student)
 
 
-@pytest.mark.parametrize("which", ["student", "joint_student", "nothing given"])
+@pytest.mark.parametrize("which", ["student", "joint_student", pytest.param("nothing given", marks=pytest.mark.slow)])
 def test_onnxruntime_says_the_same(which: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
     runtime = pytest.importorskip("onnxruntime")
     if which == "nothing given":

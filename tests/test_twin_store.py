@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -12,9 +13,18 @@ import pytest
 import forebear as fb
 from forebear.data.table import read_columns
 from forebear.run.stored import TABLE_FILE, load_table, save_table
+from forebear.twin import batches
 from forebear.twin.fit import fit_twin
 from forebear.twin.settings import TwinSettings
 from forebear.twin.twin import Twin
+
+
+@pytest.fixture(scope="module", autouse=True)
+def few_shapes() -> Iterator[None]:
+    """Every shape is compiled once; here most of the time would go there."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(batches, "LEAST", 2**11)
+        yield
 
 
 def _frame() -> pd.DataFrame:
@@ -28,11 +38,11 @@ def _frame() -> pd.DataFrame:
 
 
 TABLE = read_columns(_frame(), "the table", list(_frame().columns), {"angle": 6.0})
-TINY = TwinSettings.resolve({"steps": 20, "width": 8, "depth": 1})
+TINY = TwinSettings.resolve({"steps": 20, "width": 8, "depth": 1, "ode_steps": 2})
 GIVEN = _frame()[["a", "angle", "on"]].head(20)
 
 
-@pytest.fixture(scope="module", params=["separate", "joint", "distilled", "distilled joint"])
+@pytest.fixture(scope="module", params=["separate", "distilled joint"])
 def twin(request: pytest.FixtureRequest) -> Twin:
     inputs = {name: ("a", "angle", "on") for name in ("y", "n", "rain", "label")}
     joint = "joint" in request.param
