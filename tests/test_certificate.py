@@ -12,6 +12,7 @@ from scipy.stats import binom
 import forebear as fb
 from forebear.benchmarks.suite import SUITE
 from forebear.data.table import Column
+from forebear.discovery.certify import CertificateSettings
 from forebear.discovery.dependence import (
     Clearing,
     Verdict,
@@ -80,9 +81,43 @@ def test_weighing_asks_for_significance_and_size() -> None:
     large_but_unsure = Verdict(2.0, 0.3, 0.1, 1, ("b",))
     both = Verdict(9.0, 1e-15, 0.1, 1, ("c",))
     verdicts = {"a": sure_but_tiny, "b": large_but_unsure, "c": both}
-    assert weigh(verdicts, None, 0.05, 1e-3).rejected == {"c"}
+    matters = CertificateSettings(least_effect=1e-3, least_shift=0.0).matters
+    assert weigh(verdicts, None, 0.05, matters).rejected == {"c"}
     pair = Verdict(9.0, 1e-15, 0.1, 1, ("a", "b"))
-    assert weigh({"a": sure_but_tiny, "b": large_but_unsure}, pair, 0.05, 1e-3).rejected == {"a", "b"}
+    assert weigh({"a": sure_but_tiny, "b": large_but_unsure}, pair, 0.05, matters).rejected == {"a", "b"}
+
+
+def test_shift_is_measured_in_deviations_of_the_target() -> None:
+    """Given x, a moves the mean of y by a hundredth of its deviation, which is most of what x leaves open."""
+    rng = np.random.default_rng(0)
+    x, a, w = rng.normal(size=(3, 4_000))
+    table = pd.DataFrame({"x": x, "a": a, "y": x + 0.01 * a + 0.005 * w})
+    fast = {"steps": 200, "subset_steps": 1_000, "distilled": 100}
+    found = fb.discover(table, "y", least_shift=0.0, **fast)
+    assert found.ancestors == {"y": ("x", "a")}
+    certificate = found.certificates["y"]
+    assert 0.002 < certificate.loc["a", "shift"] < 0.02 < 0.1 < certificate.loc["a", "effect"]
+    found = fb.discover(table, "y", least_shift=0.03, **fast)
+    assert found.ancestors == {"y": ("x",)}
+    assert found.summary() == "y <- x (negligible: a)"
+
+
+def slow_series(count: int, rng: np.random.Generator, memory: float = 0.9) -> np.ndarray:
+    series = rng.normal(size=(2, count))
+    for row in range(1, count):
+        series[:, row] = memory * series[:, row - 1] + np.sqrt(1 - memory**2) * series[:, row]
+    return series
+
+
+def test_rows_that_follow_each_other_do_not_feign_dependence() -> None:
+    """A latent and an input that are both slow, and independent: tested as if rows were, three in four are found."""
+    clearing = Clearing([], rows=2_000)
+
+    def p_value(seed: int) -> float:
+        z, x = slow_series(2_000, np.random.default_rng(seed))
+        return judge(clearing(latent_features(z)), probe_unit("x", [real(x)], []), clearing).p_value
+
+    assert np.mean([p_value(seed) < 0.05 for seed in range(60)]) < 0.2
 
 
 def test_search_adds_interactions_whole_and_drops_the_useless() -> None:

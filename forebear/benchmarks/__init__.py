@@ -14,6 +14,7 @@ BENCHES = {
     "pipeline": "the whole pipeline on every system with a known graph, three data seeds each (half an hour)",
     "selection": "certified selection against the published rule and cheap selectors, fourteen systems (hours)",
     "level": "whether the certificate's test holds its level when inputs depend on one another (an hour or two)",
+    "noise": "how often an input is kept for a target that is pure noise (twenty minutes)",
     "cost": "seconds of certified selection beside those of the published rule (minutes)",
 }
 """name -> what it measures"""

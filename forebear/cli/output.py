@@ -74,6 +74,8 @@ def found_table(found: Found) -> Table:
             acts = {str(unit): str(word) for unit, word in certificate.actions_frame()["acts"].items()}
             columns.setdefault("through its", []).append(", ".join(acts.get(unit, "-") for unit in ancestors) or "-")
             rest = "-" if certificate.jointly is None else f"p = {certificate.jointly.p_value:.2g}"
+            if certificate.negligible:
+                rest += f" (negligible: {', '.join(certificate.negligible)})"
             columns.setdefault("all the rest", []).append(rest)
         if len(found.runs) > 1:
             columns.setdefault(f"share of {len(found.runs)} runs", []).append(_shares(found.frequencies[target]))

@@ -31,9 +31,11 @@ class Certificate:
     actions: Mapping[str, Action]
     """how each kept unit acts"""
     level: float
+    negligible: tuple[str, ...] = ()
+    """removed units that are found in the latents, surely but too weakly to matter"""
 
     def frame(self) -> pd.DataFrame:
-        """One row a candidate: kept, p_value, effect, statistic, moves.
+        """One row a candidate: kept, p_value, effect, shift, statistic, moves.
 
         `moves` says which side of the law the strongest sign of the unit lies in: location, scale or shape.
         """
@@ -42,12 +44,13 @@ class Certificate:
                 "kept": unit in self.kept,
                 "p_value": verdict.p_value,
                 "effect": verdict.effect,
+                "shift": verdict.shift,
                 "statistic": verdict.statistic,
                 "moves": ("location", "scale", "shape")[min(verdict.order, 3) - 1],
             }
             for unit, verdict in self.verdicts.items()
         }
-        columns = ["kept", "p_value", "effect", "statistic", "moves"]
+        columns = ["kept", "p_value", "effect", "shift", "statistic", "moves"]
         return pd.DataFrame.from_dict(rows, orient="index", columns=columns)
 
     def actions_frame(self) -> pd.DataFrame:
@@ -71,6 +74,7 @@ class Certificate:
             "alternatives": self.alternatives,
             "actions": {unit: action._asdict() for unit, action in self.actions.items()},
             "level": self.level,
+            "negligible": self.negligible,
         }
 
     @classmethod
@@ -86,6 +90,7 @@ class Certificate:
             tuple(tuple(units) for units in record["alternatives"]),
             {unit: Action(**a) for unit, a in record["actions"].items()},
             float(record["level"]),
+            tuple(record["negligible"]),
         )
 
 

@@ -14,6 +14,8 @@ from forebear.discovery.action import Action, action
 from forebear.discovery.certificate import Certificate
 from forebear.discovery.dependence import (
     Clearing,
+    Probe,
+    Verdict,
     features,
     judge,
     latent_features,
@@ -34,10 +36,21 @@ class CertificateSettings:
     least_effect: float = 1e-3
     """a dependence that explains less than this share of the variance of every feature of the latent is negligible,
     however significant"""
+    least_shift: float = 0.01
+    """a dependence that moves the law by less than this share of the target's standard deviation is negligible too.
+    Where the inputs determine the target almost wholly (increments of a simulator), whatever moves the small rest
+    would count otherwise; set it to 0 where that rest is what you are after"""
     tested: int = 10_000
     """rows whose latents are tested, at most"""
     subset_steps: int = 2_000
     """training steps of the flow that serves every subset"""
+
+    def matters(self, verdict: Verdict) -> bool:
+        """Whether an effect is large enough to count, if it is there at all."""
+        return verdict.effect >= self.least_effect and verdict.shift >= self.least_shift
+
+
+_MOST_PRODUCTS = 200
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,18 +87,37 @@ class Examiner:
         settings = self.settings
         removed = self._removed(kept)
         if not removed:
-            return weigh({}, None, settings.level, settings.least_effect)
+            return weigh({}, None, settings.level, settings.matters)
         given, clearing, latents = self._latents(kept)
+        unexplained = self._unexplained(kept, clearing)
+
+        def verdict(probe: Probe) -> Verdict:
+            found = judge(latents, probe, clearing)
+            return found._replace(shift=float(np.sqrt(found.effect)) * unexplained)
+
         probes = {unit: probe_unit(unit, columns, given) for unit, columns in removed.items()}
-        verdicts = {unit: judge(latents, probe, clearing) for unit, probe in probes.items()}
-        jointly = judge(latents, probe_jointly(removed, list(probes.values())), clearing)
-        return weigh(verdicts, jointly, settings.level, settings.least_effect)
+        verdicts = {unit: verdict(probe) for unit, probe in probes.items()}
+        jointly = verdict(probe_jointly(removed, list(probes.values())))
+        return weigh(verdicts, jointly, settings.level, settings.matters)
 
     def action(self, kept: frozenset[str], unit: str) -> Action:
         """How a kept unit acts: what the latents of the set without it show of it."""
         given, clearing, latents = self._latents(kept - {unit})
         probe = probe_unit(unit, self._removed(kept - {unit})[unit], given)
         return action(latents, clearing(probe.values))
+
+    def _unexplained(self, kept: frozenset[str], clearing: Clearing) -> float:
+        """What the inputs of the set leave open of the target, as a share of its standard deviation: an upper bound.
+
+        Beside the bounded features of the clearing, the inputs themselves and their products, which those miss in the
+        tails.
+        """
+        inside = self.x[:, self.on(kept)[list(self.owners)] > 0]
+        products = [inside[:, i] * inside[:, j] for i in range(inside.shape[1]) for j in range(i + 1)]
+        powers = np.column_stack([inside, *products[:_MOST_PRODUCTS]])
+        left, powers = clearing(self.y), clearing(powers.astype(float))
+        left = left - powers @ np.linalg.lstsq(powers, left)[0]
+        return float(left.std() / self.y.std())
 
     def _removed(self, kept: frozenset[str]) -> dict[str, list[np.ndarray]]:
         """Features of the columns of every unit outside the set."""
@@ -124,7 +156,13 @@ def certify(examiner: Examiner, starts: Sequence[Sequence[str]]) -> Certificate:
         tuple(tuple(u for u in units if u in other) for other in dict.fromkeys(others)),
         {unit: examiner.action(best, unit) for unit in units if unit in best},
         examiner.settings.level,
+        tuple(unit for unit in units if unit not in best and _negligible(evidence, unit, examiner.settings)),
     )
+
+
+def _negligible(evidence: Evidence, unit: str, settings: CertificateSettings) -> bool:
+    verdict = evidence.verdicts[unit]
+    return verdict.p_value * len(evidence.verdicts) < settings.level and not settings.matters(verdict)
 
 
 def _least_p(evidence: Evidence) -> float:

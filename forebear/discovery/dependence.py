@@ -8,7 +8,9 @@ misfit of the flow in the kept inputs matters only through the product of two sm
 inputs does not leak into the answer.
 
 The p-value is that of the largest statistic among all products (Sidak): the features are close to orthogonal, so this
-is close to exact, and needs no resampling.
+is close to exact, and needs no resampling. Rows that follow each other in a table are often dependent (trajectories
+with hidden variables), so the variance of a product is the larger of two: that of single rows, and that of blocks of
+neighbouring rows.
 """
 
 from __future__ import annotations
@@ -44,6 +46,9 @@ class Verdict(NamedTuple):
     """which latent feature moved: 1 location, 2 spread, 3 and more shape"""
     units: tuple[str, ...]
     """the units whose features were in that product"""
+    shift: float = 0.0
+    """the effect in the target's own units: about how far the unit moves the law, as a share of the target's standard
+    deviation (root of the effect, times the share of that deviation which the kept inputs leave unexplained)"""
 
 
 def features(column: Column) -> np.ndarray:
@@ -180,17 +185,36 @@ def judge(latents: np.ndarray, probe: Probe, clearing: Clearing) -> Verdict:
     if not cleared.shape[1]:
         return Verdict(0.0, 1.0, 0.0, 1, ())
     mean = latents.T @ cleared / rows
-    second = (latents**2).T @ cleared**2 / rows
-    deviation = np.sqrt(np.maximum(second - mean**2, 1e-300))
+    variance = np.maximum(_variance_of_rows(latents, cleared, mean), _variance_of_blocks(latents, cleared, mean))
+    deviation = np.sqrt(np.maximum(variance, 1e-300))
     free = rows - clearing.directions.shape[1]
     statistic = np.sqrt(free) * np.abs(mean) / deviation
     order, which = np.unravel_index(int(np.argmax(statistic)), statistic.shape)
     largest = float(statistic[order, which])
     correlation = mean**2 / (latents.var(axis=0)[:, None] * cleared.var(axis=0))
-    chance = _median_of_largest(statistic.size) ** 2 / rows
-    effect = max(0.0, float(correlation[order, which]) - chance)
+    chance = _median_of_largest(statistic.size) ** 2 / max(largest, 1e-300) ** 2
+    effect = float(correlation[order, which]) * max(0.0, 1.0 - chance)
     source = probe.sources[int(np.flatnonzero(alive)[which])]
     return Verdict(largest, _sidak(largest, statistic.size), effect, int(order) + 1, source)
+
+
+def _variance_of_rows(latents: np.ndarray, cleared: np.ndarray, mean: np.ndarray) -> np.ndarray:
+    return (latents**2).T @ cleared**2 / len(latents) - mean**2
+
+
+# Neighbouring rows in a block, and the least number of blocks that a variance is estimated from.
+_BLOCK, _LEAST_BLOCKS = 50, 20
+
+
+def _variance_of_blocks(latents: np.ndarray, cleared: np.ndarray, mean: np.ndarray) -> np.ndarray:
+    """Variance of the product, a row, as the sums over blocks of neighbouring rows show it."""
+    length = max(1, min(_BLOCK, len(latents) // _LEAST_BLOCKS))
+    blocks = len(latents) // length
+    squares = np.zeros_like(mean)
+    for start in range(0, blocks * length, length):
+        block = slice(start, start + length)
+        squares += (latents[block].T @ cleared[block] / length - mean) ** 2
+    return squares * length / blocks
 
 
 def _sidak(statistic: float, tests: int) -> float:

@@ -78,7 +78,7 @@ class Found:
 
     @property
     def certificates(self) -> dict[str, pd.DataFrame]:
-        """For each target one row a candidate: kept, p_value, effect, statistic, moves; of the first run.
+        """For each target one row a candidate: kept, p_value, effect, shift, statistic, moves; of the first run.
 
         For a removed candidate the p-value and effect tell whether the latents still depend on it, given the
         chosen set; for a kept one whether they do when it alone is taken out.
@@ -171,7 +171,8 @@ class Found:
     def summary(self) -> str:
         """One line a target, as a person would say it.
 
-        A share of the runs follows an input on which the runs disagree.
+        A share of the runs follows an input on which the runs disagree. Inputs that surely matter, but too little for
+        `least_effect` or `least_shift`, are named as negligible.
         """
         lines = []
         for target, ancestors in self.ancestors.items():
@@ -180,7 +181,10 @@ class Found:
                 unit if frequency.get(unit, 1.0) == 1.0 else f"{unit} ({frequency[unit]:.0%} of runs)"
                 for unit in ancestors
             ]
-            lines.append(f"{target} <- {', '.join(names) if names else 'none of the candidates'}")
+            certificate = self.certified[0].get(target)
+            weak = certificate.negligible if certificate is not None else ()
+            aside = f" (negligible: {', '.join(weak)})" if weak else ""
+            lines.append(f"{target} <- {', '.join(names) if names else 'none of the candidates'}{aside}")
         return "\n".join(lines)
 
     def plot(self) -> Figure:

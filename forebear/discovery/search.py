@@ -23,14 +23,16 @@ class Evidence(NamedTuple):
         return not self.rejected
 
 
-def weigh(verdicts: Mapping[str, Verdict], jointly: Verdict | None, level: float, least_effect: float) -> Evidence:
+def weigh(
+    verdicts: Mapping[str, Verdict], jointly: Verdict | None, level: float, matters: Callable[[Verdict], bool]
+) -> Evidence:
     """Statistical and practical significance together: Holm over the units and their joint test, and an effect that
-    is not negligible. When only the joint test rejects, the units behind it are the rejected ones."""
+    matters. When only the joint test rejects, the units behind it are the rejected ones."""
     p_values = {unit: verdict.p_value for unit, verdict in verdicts.items()}
     together = {} if jointly is None or len(verdicts) < 2 else {"": jointly}
     significant = holm({**p_values, **{name: v.p_value for name, v in together.items()}}, level)
-    rejected = {u for u in significant if u and verdicts[u].effect >= least_effect}
-    if not rejected and "" in significant and together[""].effect >= least_effect:
+    rejected = {u for u in significant if u and matters(verdicts[u])}
+    if not rejected and "" in significant and matters(together[""]):
         rejected = set(together[""].units)
     return Evidence(verdicts, jointly, frozenset(rejected))
 

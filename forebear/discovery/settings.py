@@ -103,9 +103,9 @@ def check_setting(name: str, value: Any) -> None:
     elif name == "averaging":
         if not isinstance(value, float | int) or not 0 <= value < 1:
             raise InputError(f"setting 'averaging' must lie in [0, 1); got {value!r}")
-    elif name == "least_effect":
+    elif name in ("least_effect", "least_shift"):
         if not isinstance(value, float | int) or not 0 <= value < 1:
-            raise InputError(f"setting 'least_effect' must lie in [0, 1); got {value!r}")
+            raise InputError(f"setting '{name}' must lie in [0, 1); got {value!r}")
     elif name in ("subset", "level"):
         _check_number(name, value, least=0.0, most=1.0)
     else:

@@ -27,7 +27,7 @@ Loss = Callable[[Any, Array, Array, Array], Array]
 
 _WARM_UP = 0.05
 _CALLS = 20
-"""The loop returns to Python this many times, to show progress and to look for divergence."""
+"""The loop returns to Python so often, to show progress and to look for divergence."""
 
 
 class Diverged(FloatingPointError):
@@ -116,8 +116,9 @@ def train(
     first = None
     batch = min(settings.batch, rows)
     validation_key, training_key = jr.split(key)
-    for call in range(_CALLS):
-        start, stop = total * call // _CALLS, total * (call + 1) // _CALLS
+    calls = min(_CALLS, total)
+    for call in range(calls):
+        start, stop = total * call // calls, total * (call + 1) // calls
         state = _advance(state, data, seen, recipe, training_key, start, stop, batch=batch, loss=loss, static=static)
         losses = np.asarray(state.loss)
         first = np.abs(losses) + 1 if first is None else first
@@ -125,7 +126,7 @@ def train(
             raise Diverged(f"training diverged within {stop} steps at a rate of {settings.rate:g}")
         if held_out is not None:
             best = _better(best, state.average, held_out, seen, validation_key, loss=loss, static=static)
-        tick((call + 1) / _CALLS)
+        tick((call + 1) / calls)
     return eqx.combine(state.average if held_out is None else best.arrays, static)
 
 
