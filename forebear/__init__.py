@@ -27,6 +27,9 @@ if TYPE_CHECKING:
     from forebear.flow.samplers import MeanSampler as MeanSampler
     from forebear.flow.settings import FlowSettings as FlowSettings
     from forebear.kernel.settings import KernelSettings as KernelSettings
+    from forebear.twin.dynamics import Dynamics as Dynamics
+    from forebear.twin.history import History as History
+    from forebear.twin.rollout import Rollout as Rollout
     from forebear.twin.settings import TwinSettings as TwinSettings
     from forebear.twin.store import load_twin as load_twin
     from forebear.twin.twin import Twin as Twin
@@ -48,16 +51,21 @@ _HOMES = {
     "MeanSampler": "forebear.flow.samplers",
     "FlowSettings": "forebear.flow.settings",
     "KernelSettings": "forebear.kernel.settings",
+    "Dynamics": "forebear.twin.dynamics",
+    "History": "forebear.twin.history",
+    "Rollout": "forebear.twin.rollout",
     "load_twin": "forebear.twin.store",
     "Twin": "forebear.twin.twin",
     "TwinSettings": "forebear.twin.settings",
 }
 
 __all__ = [
+    "Dynamics",
     "FlowSampler",
     "FlowSettings",
     "Found",
     "GaussianSampler",
+    "History",
     "InputError",
     "KernelSettings",
     "Lagged",
@@ -65,6 +73,7 @@ __all__ = [
     "Law",
     "MeanSampler",
     "Path",
+    "Rollout",
     "Rule",
     "Sampler",
     "Twin",

@@ -29,6 +29,9 @@ from forebear.twin.model import TwinModel
 from forebear.twin.settings import TwinSettings
 
 if TYPE_CHECKING:
+    from forebear.twin.dynamics import Dynamics
+    from forebear.twin.move import Rest
+    from forebear.twin.rollout import Rollout
     from forebear.twin.validate import Validation
 
 
@@ -222,6 +225,55 @@ class Twin:
         check_whole("seed", seed, 0)
         with show_progress(progress) as show:
             return distil(self, rows, steps, seed, lambda share: show("distilling", share))
+
+    def rollout(
+        self,
+        start: Any,
+        steps: int,
+        *,
+        actions: Any = None,
+        n: int = 1,
+        seed: int = 0,
+        dynamics: Dynamics | None = None,
+        episode: str | None = None,
+        step_rest: Rest | None = None,
+        conditions: bool = False,
+    ) -> Rollout:
+        """Trajectories: each step draws the targets, moves the states and remembers as much as the twin looks back.
+
+        All trajectories run in one compiled loop; a second call of the same shapes compiles nothing. The row that the
+        twin is given at a step is the row that `forebear.lagged` makes of the trajectory so far. Angles stay within
+        one turn.
+
+        Arguments:
+            start: a table with the recent past of each trajectory, a row a moment, told apart by the column `episode`
+                (without memory every row is a start); or a table by `forebear.lagged`, a row a start; or an array
+                (starts, lags + 1, variables), oldest moment first.
+            steps: how many.
+            actions: an array (steps, trajectories, actions), where the axis of trajectories may be left out or be
+                that of the starts, or a function (history, key) -> action of one trajectory that JAX can trace; see
+                `forebear.History`.
+            n: trajectories from each start; number `i` of the result has start `i % starts`.
+            seed: the same seed, shapes and device give the same trajectories.
+            dynamics: what the columns mean; None reads it from their names, as `forebear.lagged` gives them.
+            step_rest: a function (state, action, targets, key) -> next state of one trajectory, for a twin that
+                is only a part of the dynamics.
+            conditions: also return the rows that the twin was given.
+        """
+        from forebear.twin.rollout import rollout
+
+        return rollout(
+            self,
+            start,
+            steps,
+            actions=actions,
+            n=n,
+            seed=seed,
+            dynamics=dynamics,
+            episode=episode,
+            step_rest=step_rest,
+            conditions=conditions,
+        )
 
     def validate(self, held_out: Any, *, full: Twin | None = None, exact: Any = None, seed: int = 0) -> Validation:
         """Scores and calibration on rows that the twin has not seen, inputs and targets in one table.
