@@ -14,6 +14,7 @@ from scipy.special import ndtr, ndtri
 
 from forebear import FlowSampler, GaussianSampler, MeanSampler
 from forebear.flow.sampler import NetworkLaw
+from forebear.twin.settings import TwinSettings
 
 ROWS, DRAWS = 30_000, 1_000
 PLACES = (np.arange(20) + 0.5) / 20
@@ -66,8 +67,8 @@ LAWS = {
 Draw = Callable[[np.ndarray, np.random.Generator], np.ndarray]
 
 
-def mean_distance(draw: Draw, law: Known, repeats: int) -> float:
-    """W1 between DRAWS draws at each place and the exact law there, averaged over the places and over repeats.
+def distances(draw: Draw, law: Known, repeats: int) -> np.ndarray:
+    """W1 between DRAWS draws at each place and the exact law there, averaged over repeats.
 
     In one dimension W1 is the mean distance of the sorted draws to the quantiles.
     """
@@ -75,21 +76,21 @@ def mean_distance(draw: Draw, law: Known, repeats: int) -> float:
     exact = law.quantile(law.places()[:, None], (np.arange(DRAWS) + 0.5) / DRAWS)
     x = np.repeat(law.places(), DRAWS)
     draws = np.stack([draw(x, rng).reshape(exact.shape) for _ in range(repeats)])
-    return float(np.mean(np.abs(np.sort(draws, axis=-1) - exact)))
+    return np.mean(np.abs(np.sort(draws, axis=-1) - exact), axis=(0, 2))
 
 
 @lru_cache
-def floor(name: str) -> float:
-    """What exact draws score: the error of having no more than DRAWS of them."""
+def floors(name: str) -> np.ndarray:
+    """What exact draws score at each place: the error of having no more than DRAWS of them."""
     law = LAWS[name]
-    return mean_distance(lambda x, rng: law.quantile(x, rng.uniform(size=len(x))), law, repeats=20)
+    return distances(lambda x, rng: law.quantile(x, rng.uniform(size=len(x))), law, repeats=20)
 
 
-def score(sampled: NetworkLaw, law: Known) -> float:
+def scores(sampled: NetworkLaw, law: Known) -> np.ndarray:
     def draw(x: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         return sampled.push(pd.DataFrame({"x": x}), rng.normal(size=(len(x), 1)))[:, 0]
 
-    return mean_distance(draw, law, repeats=5)
+    return distances(draw, law, repeats=5)
 
 
 @lru_cache
@@ -100,8 +101,17 @@ def fitted(name: str, seed: int = 0) -> NetworkLaw:
 
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("name", LAWS)
-def test_flow_is_as_good_as_exact_draws(name: str, seed: int) -> None:
-    assert score(fitted(name, seed), LAWS[name]) < 1.5 * floor(name)
+def test_flow_is_as_good_as_exact_draws_on_average(name: str, seed: int) -> None:
+    """Trained for discovery: a thousand steps."""
+    assert scores(fitted(name, seed), LAWS[name]).mean() < 1.5 * floors(name).mean()
+
+
+@pytest.mark.parametrize("name", LAWS)
+def test_flow_is_as_good_as_exact_draws_in_every_conditional(name: str) -> None:
+    """Trained for a twin: four thousand steps, larger batches."""
+    given, y = LAWS[name].table(seed=0, rows=50_000)
+    law = FlowSampler(TwinSettings().flow).fit(given, y, seed=0)
+    assert (scores(law, LAWS[name]) < 1.5 * floors(name)).all()
 
 
 @pytest.mark.parametrize("name", LAWS)

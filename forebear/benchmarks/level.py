@@ -123,7 +123,7 @@ def p_values(piece: tuple[str, int, bool]) -> dict[str, float]:
     ours = examiner.examine(frozenset(kept)).verdicts["z"].p_value
     if not rivals:
         return {"cleared (ours)": ours}
-    latents = examiner.flow.latents(0, examiner.x, examiner.y, examiner.fold, examiner.on(frozenset(kept)))[:, 0]
+    latents = examiner.latents(frozenset(kept))
     z = table.columns["z"].values
     redraw = _learned(table.frame(kept), frame.filter(["z"]), int(rng.integers(2**31)))
     return {

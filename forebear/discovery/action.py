@@ -14,6 +14,8 @@ class Action(NamedTuple):
     location: float
     scale: float
     shape: float
+    dependence: float = 0.0
+    """on the other outputs of a joint law; 1 for an input that does nothing else"""
 
 
 # Coefficients with a smaller |t| are chance, or as good as: three deviations.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,8 +26,8 @@ class Certificate:
     """of a removed unit: given the chosen set; of a kept one: when it alone is taken out of the set"""
     jointly: Verdict | None
     """of all removed units together, with their pairwise interactions; None when nothing is removed"""
-    alternatives: tuple[tuple[str, ...], ...]
-    """other sets, no larger, that pass too"""
+    alternatives: Mapping[tuple[str, ...], Mapping[str, Verdict]]
+    """other sets, no larger, that pass too, each with its own verdicts"""
     actions: Mapping[str, Action]
     """how each kept unit acts"""
     level: float
@@ -39,27 +39,24 @@ class Certificate:
 
         `moves` says which side of the law the strongest sign of the unit lies in: location, scale or shape.
         """
-        rows = {
-            unit: {
-                "kept": unit in self.kept,
-                "p_value": verdict.p_value,
-                "effect": verdict.effect,
-                "shift": verdict.shift,
-                "statistic": verdict.statistic,
-                "moves": ("location", "scale", "shape")[min(verdict.order, 3) - 1],
-            }
-            for unit, verdict in self.verdicts.items()
-        }
-        columns = ["kept", "p_value", "effect", "shift", "statistic", "moves"]
-        return pd.DataFrame.from_dict(rows, orient="index", columns=columns)
+        return _frame(self.kept, self.verdicts)
+
+    def alternative_frames(self) -> dict[tuple[str, ...], pd.DataFrame]:
+        """The same for each of the other sets."""
+        return {kept: _frame(kept, verdicts) for kept, verdicts in self.alternatives.items()}
 
     def actions_frame(self) -> pd.DataFrame:
-        """One row an ancestor: shares of location, scale and shape, and the largest of them in a word."""
+        """One row an ancestor: shares of location, scale and shape, and the largest of them in a word.
+
+        With a joint law there may be a fourth share: for dependence on the other outputs.
+        """
         frame = pd.DataFrame.from_dict(
             {unit: action._asdict() for unit, action in self.actions.items()},
             orient="index",
             columns=list(Action._fields),
         )
+        if not frame["dependence"].any():
+            frame = frame.drop(columns="dependence")
         frame["acts"] = frame.idxmax(axis=1) if len(frame) else pd.Series(dtype=object)
         return frame
 
@@ -69,9 +66,9 @@ class Certificate:
             "kept": self.kept,
             "passes": self.passes,
             "agrees": self.agrees,
-            "verdicts": {unit: verdict._asdict() for unit, verdict in self.verdicts.items()},
+            "verdicts": _records(self.verdicts),
             "jointly": None if self.jointly is None else self.jointly._asdict(),
-            "alternatives": self.alternatives,
+            "alternatives": [{"kept": k, "verdicts": _records(v)} for k, v in self.alternatives.items()],
             "actions": {unit: action._asdict() for unit, action in self.actions.items()},
             "level": self.level,
             "negligible": self.negligible,
@@ -85,13 +82,37 @@ class Certificate:
             tuple(record["kept"]),
             bool(record["passes"]),
             bool(record["agrees"]),
-            {unit: _verdict(v) for unit, v in record["verdicts"].items()},
+            _verdicts(record["verdicts"]),
             None if jointly is None else _verdict(jointly),
-            tuple(tuple(units) for units in record["alternatives"]),
+            {tuple(other["kept"]): _verdicts(other["verdicts"]) for other in record["alternatives"]},
             {unit: Action(**a) for unit, a in record["actions"].items()},
             float(record["level"]),
             tuple(record["negligible"]),
         )
+
+
+def _frame(kept: Sequence[str], verdicts: Mapping[str, Verdict]) -> pd.DataFrame:
+    rows = {
+        unit: {
+            "kept": unit in kept,
+            "p_value": verdict.p_value,
+            "effect": verdict.effect,
+            "shift": verdict.shift,
+            "statistic": verdict.statistic,
+            "moves": ("location", "scale", "shape")[min(verdict.order, 3) - 1],
+        }
+        for unit, verdict in verdicts.items()
+    }
+    columns = ["kept", "p_value", "effect", "shift", "statistic", "moves"]
+    return pd.DataFrame.from_dict(rows, orient="index", columns=columns)
+
+
+def _records(verdicts: Mapping[str, Verdict]) -> dict[str, dict[str, Any]]:
+    return {unit: verdict._asdict() for unit, verdict in verdicts.items()}
+
+
+def _verdicts(records: Mapping[str, Mapping[str, Any]]) -> dict[str, Verdict]:
+    return {unit: _verdict(record) for unit, record in records.items()}
 
 
 def _verdict(record: Mapping[str, Any]) -> Verdict:

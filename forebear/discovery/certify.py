@@ -85,10 +85,11 @@ class Examiner:
 
     def _examine(self, kept: frozenset[str]) -> Evidence:
         settings = self.settings
-        removed = self._removed(kept)
+        removed = self.removed(kept)
         if not removed:
             return weigh({}, None, settings.level, settings.matters)
-        given, clearing, latents = self._latents(kept)
+        given, clearing = self.clearing(kept)
+        latents = clearing(latent_features(self.latents(kept)))
         unexplained = self._unexplained(kept, clearing)
 
         def verdict(probe: Probe) -> Verdict:
@@ -102,9 +103,10 @@ class Examiner:
 
     def action(self, kept: frozenset[str], unit: str) -> Action:
         """How a kept unit acts: what the latents of the set without it show of it."""
-        given, clearing, latents = self._latents(kept - {unit})
-        probe = probe_unit(unit, self._removed(kept - {unit})[unit], given)
-        return action(latents, clearing(probe.values))
+        without = kept - {unit}
+        given, clearing = self.clearing(without)
+        probe = probe_unit(unit, self.removed(without)[unit], given)
+        return action(clearing(latent_features(self.latents(without))), clearing(probe.values))
 
     def _unexplained(self, kept: frozenset[str], clearing: Clearing) -> float:
         """What the inputs of the set leave open of the target, as a share of its standard deviation: an upper bound.
@@ -119,7 +121,7 @@ class Examiner:
         left = left - powers @ np.linalg.lstsq(powers, left)[0]
         return float(left.std() / self.y.std())
 
-    def _removed(self, kept: frozenset[str]) -> dict[str, list[np.ndarray]]:
+    def removed(self, kept: frozenset[str]) -> dict[str, list[np.ndarray]]:
         """Features of the columns of every unit outside the set."""
         return {
             unit: [self.columns[name] for name in columns]
@@ -127,13 +129,15 @@ class Examiner:
             if unit not in kept
         }
 
-    def _latents(self, kept: frozenset[str]) -> tuple[list[np.ndarray], Clearing, np.ndarray]:
-        """Features of the columns inside the set, how to clear with them, and the cleared latents."""
+    def clearing(self, kept: frozenset[str]) -> tuple[list[np.ndarray], Clearing]:
+        """Features of the columns inside the set, and how to clear with them."""
         outside = {n for unit, names in self.question.units.items() if unit not in kept for n in names}
         given = [self.columns[name] for name in self.question.inputs if name not in outside]
-        clearing = Clearing(given, len(self.x))
-        z = self.flow.latents(self.number, self.x, self.y, self.fold, self.on(kept))[:, 0]
-        return given, clearing, clearing(latent_features(z))
+        return given, Clearing(given, len(self.x))
+
+    def latents(self, kept: frozenset[str]) -> np.ndarray:
+        """Latents (rows,) of the real rows, given the set."""
+        return self.flow.latents(self.number, self.x, self.y, self.fold, self.on(kept))[:, 0]
 
 
 def certify(examiner: Examiner, starts: Sequence[Sequence[str]]) -> Certificate:
@@ -142,22 +146,24 @@ def certify(examiner: Examiner, starts: Sequence[Sequence[str]]) -> Certificate:
     best = min(ends, key=lambda kept: (len(kept), -_least_p(examiner.examine(kept))))
     units = list(examiner.question.units)
     evidence = examiner.examine(best)
-    verdicts = {}
-    for unit in units:
-        source = examiner.examine(best - {unit}) if unit in best else evidence
-        verdicts[unit] = source.verdicts[unit]
     others = [end for end in (*ends[1:], *_swaps(examiner, best)) if end != best and len(end) <= len(best)]
     return Certificate(
         tuple(unit for unit in units if unit in best),
         evidence.passes,
         len(ends) == 1,
-        verdicts,
+        _verdicts(examiner, best),
         evidence.jointly,
-        tuple(tuple(u for u in units if u in other) for other in dict.fromkeys(others)),
+        {tuple(u for u in units if u in other): _verdicts(examiner, other) for other in others},
         {unit: examiner.action(best, unit) for unit in units if unit in best},
         examiner.settings.level,
         tuple(unit for unit in units if unit not in best and _negligible(evidence, unit, examiner.settings)),
     )
+
+
+def _verdicts(examiner: Examiner, kept: frozenset[str]) -> dict[str, Verdict]:
+    """Of a removed unit: given the set; of a kept one: when it alone is taken out of it."""
+    sources = {unit: kept - {unit} for unit in examiner.question.units}
+    return {unit: examiner.examine(source).verdicts[unit] for unit, source in sources.items()}
 
 
 def _negligible(evidence: Evidence, unit: str, settings: CertificateSettings) -> bool:

@@ -91,9 +91,9 @@ class Found:
         return {target: certificate.actions_frame() for target, certificate in self._certified().items()}
 
     @property
-    def alternatives(self) -> dict[str, tuple[tuple[str, ...], ...]]:
-        """For each target other sets, no larger, that pass the test as well."""
-        return {target: certificate.alternatives for target, certificate in self._certified().items()}
+    def alternatives(self) -> dict[str, dict[tuple[str, ...], pd.DataFrame]]:
+        """For each target other sets, no larger, that pass the test as well, each with its own certificate."""
+        return {target: certificate.alternative_frames() for target, certificate in self._certified().items()}
 
     def _certified(self) -> Mapping[str, Certificate]:
         if not self.certified[0]:

@@ -14,6 +14,7 @@ from forebear.data.table import Column, Table
 from forebear.discovery.certificate import Certificate
 from forebear.discovery.certify import certify, examiners
 from forebear.discovery.choose import LargestJump
+from forebear.discovery.coupling import couple
 from forebear.discovery.distil import Draws, Lengthscales, distil, embed, standard
 from forebear.discovery.path import Path, prune
 from forebear.discovery.settings import Settings
@@ -123,7 +124,7 @@ def _certificates(
     for number, (target, examiner) in enumerate(zip(targets, tests, strict=True)):
         found[target] = certify(examiner, [(), LargestJump()(paths[target])])
         tick("certify", 0.7 + 0.3 * (number + 1) / len(targets))
-    return found
+    return dict(zip(targets, couple(tests, list(found.values())), strict=True)) if work.joint else found
 
 
 def _tasks(work: Study) -> list[Task]:

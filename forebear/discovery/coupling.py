@@ -1,0 +1,75 @@
+"""Inputs that shape how the outputs of a joint law move together, though not how any one of them moves.
+
+Each output has a certified set of its own. If the union of two such sets fixes the joint law of the two outputs, then
+products of features of their latents are independent of every other input, given the union. What fails this test is
+added to both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import combinations
+from typing import NamedTuple
+
+import numpy as np
+
+from forebear.discovery.action import Action
+from forebear.discovery.certificate import Certificate, holm
+from forebear.discovery.certify import Examiner
+from forebear.discovery.dependence import Verdict, judge, latent_features, probe_unit
+
+# Features of either latent in a product: the third one of both sees dependence in the tails.
+_ORDERS = 3
+
+
+class _Finding(NamedTuple):
+    pair: tuple[int, int]
+    unit: str
+    verdict: Verdict
+
+
+def couple(examiners: Sequence[Examiner], certificates: Sequence[Certificate]) -> list[Certificate]:
+    """The certificates of the outputs of one joint law, with what shapes their dependence added, worst first."""
+    found = list(certificates)
+    while True:
+        tested = [finding for pair in combinations(range(len(found)), 2) for finding in _test(examiners, found, pair)]
+        settings = examiners[0].settings
+        sure = holm({str(n): finding.verdict.p_value for n, finding in enumerate(tested)}, settings.level)
+        rejected = [tested[int(n)] for n in sure if tested[int(n)].verdict.effect >= settings.least_effect]
+        if not rejected:
+            return found
+        worst = max(rejected, key=lambda finding: finding.verdict.statistic)
+        for number in worst.pair:
+            found[number] = _with(found[number], worst.unit, worst.verdict)
+
+
+def _test(examiners: Sequence[Examiner], found: Sequence[Certificate], pair: tuple[int, int]) -> list[_Finding]:
+    """Every unit outside both sets, against products of features of the two latents."""
+    kept = frozenset(found[pair[0]].kept) | frozenset(found[pair[1]].kept)
+    removed = examiners[0].removed(kept)
+    if not removed:
+        return []
+    given, clearing = examiners[0].clearing(kept)
+    left, right = (latent_features(examiners[number].latents(kept))[:, :_ORDERS] for number in pair)
+    products = clearing((left[:, :, None] * right[:, None, :]).reshape(len(left), -1))
+    return [
+        _Finding(pair, unit, judge(products, probe_unit(unit, columns, given), clearing))
+        for unit, columns in removed.items()
+    ]
+
+
+def _with(certificate: Certificate, unit: str, verdict: Verdict) -> Certificate:
+    """A certificate to which a unit is added, unless it has it already."""
+    if unit in certificate.kept:
+        return certificate
+    order = list(certificate.verdicts)
+    kept = sorted([*certificate.kept, unit], key=order.index)
+    shifted = verdict._replace(shift=float(np.sqrt(verdict.effect)))
+    return replace(
+        certificate,
+        kept=tuple(kept),
+        verdicts={**certificate.verdicts, unit: shifted},
+        actions={name: Action(0.0, 0.0, 0.0, 1.0) if name == unit else certificate.actions[name] for name in kept},
+        negligible=tuple(name for name in certificate.negligible if name != unit),
+    )
