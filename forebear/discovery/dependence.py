@@ -21,6 +21,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
+from scipy.linalg import cho_factor, cho_solve
 from scipy.special import eval_legendre, log_ndtr, ndtr
 
 from forebear.data.table import Column
@@ -99,6 +100,7 @@ def _products(left: np.ndarray, right: np.ndarray) -> np.ndarray:
 # (features of a column, features of a column in products of pairs): the richest that leaves this many rows a feature.
 _RICHNESS = ((8, 8), (8, 6), (8, 4), (8, 3), (6, 3), (6, 2), (5, 1), (3, 1), (3, 0), (1, 0))
 _ROWS_PER_FEATURE = 10
+_RIDGE = 1e-9
 
 
 class Clearing:
@@ -115,7 +117,17 @@ class Clearing:
             design = self._design(kept, rows, single, pair)
             if design.shape[1] * _ROWS_PER_FEATURE <= rows:
                 break
-        self.directions = np.linalg.qr(design)[0]
+        self.design = design
+        # By the normal equations, five times faster than by orthogonal directions. The features are bounded and close to
+        # orthogonal; where two are not (copies of an input), the small ridge decides, and nothing depends on how.
+        squares = design.T @ design
+        squares[np.diag_indices(len(squares))] += _RIDGE * rows
+        self.factor = cho_factor(squares, check_finite=False, overwrite_a=True)
+
+    @property
+    def count(self) -> int:
+        """Features that are cleared with."""
+        return self.design.shape[1]
 
     @staticmethod
     def _design(kept: Sequence[np.ndarray], rows: int, single: int, pair: int) -> np.ndarray:
@@ -126,7 +138,7 @@ class Clearing:
 
     def __call__(self, values: np.ndarray) -> np.ndarray:
         """The residuals of values (rows, some)."""
-        return values - self.directions @ (self.directions.T @ values)
+        return values - self.design @ cho_solve(self.factor, self.design.T @ values, check_finite=False)
 
 
 class Probe(NamedTuple):
@@ -187,7 +199,7 @@ def judge(latents: np.ndarray, probe: Probe, clearing: Clearing) -> Verdict:
     mean = latents.T @ cleared / rows
     variance = np.maximum(_variance_of_rows(latents, cleared, mean), _variance_of_blocks(latents, cleared, mean))
     deviation = np.sqrt(np.maximum(variance, 1e-300))
-    free = rows - clearing.directions.shape[1]
+    free = rows - clearing.count
     statistic = np.sqrt(free) * np.abs(mean) / deviation
     order, which = np.unravel_index(int(np.argmax(statistic)), statistic.shape)
     largest = float(statistic[order, which])
