@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from forebear import envs as envs
     from forebear import systems as systems
     from forebear._checks import InputError as InputError
     from forebear.data.lagged import Lagged as Lagged
@@ -79,6 +80,7 @@ __all__ = [
     "Twin",
     "TwinSettings",
     "discover",
+    "envs",
     "lagged",
     "load",
     "load_twin",
@@ -87,8 +89,8 @@ __all__ = [
 
 
 def __getattr__(name: str) -> object:
-    if name == "systems":
-        return _import_module("forebear.systems")
+    if name in ("envs", "systems"):
+        return _import_module(f"forebear.{name}")
     if name in _HOMES:
         value = getattr(_import_module(_HOMES[name]), name)
         globals()[name] = value

@@ -12,7 +12,7 @@ import pytest
 import forebear
 
 ROOT = Path(forebear.__file__).parent
-LAYERS = ("_checks", "data", "flow", "kernel", "discovery", "twin", "report", "benchmarks", "cli")
+LAYERS = ("_checks", "data", "flow", "kernel", "discovery", "twin", "envs", "report", "benchmarks", "cli")
 BESIDE = ("run", "systems")
 """import nothing of the layers but the first two"""
 ENTRANCES = ("__init__", "__main__")
@@ -103,7 +103,10 @@ def test_kernel_takes_plain_arrays() -> None:
     assert {imported for i, imported in ours() if part(i.file) == "kernel"} <= {"_checks", "kernel"}
 
 
-@pytest.mark.parametrize(("library", "home"), [("matplotlib", "report"), ("typer", "cli")])
+@pytest.mark.parametrize(
+    ("library", "home"),
+    [("matplotlib", "report"), ("typer", "cli"), ("gymnasium", "envs"), ("stable_baselines3", "envs")],
+)
 def test_libraries_with_a_home(library: str, home: str) -> None:
     users = [i for i in IMPORTS if i.module.split(".")[0] == library and not _types_only(i)]
     assert {part(i.file) for i in users if not (i.inside and (i.file, library) in BORROWED)} == {home}
