@@ -17,7 +17,7 @@ TINY = {"steps": 20, "distilled": 60, "width": 8, "depth": 1, "folds": 1, "ode_s
 def test_list_names_every_benchmark(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["bench", "--list", "--json"]) == 0
     assert set(json.loads(capsys.readouterr().out)["names"]) == set(BENCHES) >= {"presets", "pipeline"}
-    assert all(find_spec(f"forebear.benchmarks.{name}") for name in BENCHES)
+    assert all(find_spec(f"forebear.benchmarks.{name.replace('-', '_')}") for name in BENCHES)
 
 
 def test_presets_reports_both_graphs_and_a_ratio() -> None:

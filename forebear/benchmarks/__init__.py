@@ -15,6 +15,10 @@ BENCHES = {
     "selection": "certified selection against the published rule and cheap selectors, fourteen systems (hours)",
     "level": "whether the certificate's test holds its level when inputs depend on one another (an hour or two)",
     "noise": "how often an input is kept for a target that is pure noise (twenty minutes)",
+    "surrogate": "Lorenz-63 dx1: W1 of the flow and of kernel surrogates, beside the published table (ten minutes)",
+    "twin": "coverage of twins, their distance to exact laws, and the speed of distilled ones (minutes)",
+    "langevin": "stationary law and rate of well changes of a twin's trajectories in a double well (minutes)",
+    "twin-ko": "Kraichnan-Orszag: W1 of pruned and full twins beside the published table (minutes)",
     "cost": "seconds of certified selection beside those of the published rule (minutes)",
 }
 """name -> what it measures"""
@@ -24,5 +28,5 @@ def measure(name: str, **arguments: Any) -> dict[str, Any]:
     """Run one benchmark: its name, the machine, and its rows. Arguments go to its `run`."""
     from forebear.benchmarks.machine import machine
 
-    rows = import_module(f"forebear.benchmarks.{name}").run(**arguments)
+    rows = import_module(f"forebear.benchmarks.{name.replace('-', '_')}").run(**arguments)
     return {"name": name, "machine": machine(), "rows": rows}
