@@ -23,7 +23,8 @@ def test_list_names_every_benchmark(capsys: pytest.CaptureFixture[str]) -> None:
 def test_presets_reports_both_graphs_and_a_ratio() -> None:
     result = measure("presets", trajectories=1, steps=20, distilled=60)
     assert result["name"] == "presets" and result["machine"]["cores"] >= 1
-    (row,) = result["rows"]
+    row, joint = result["rows"]
+    assert "joint" in joint["what"] and joint["ratio"] > 0
     assert row["ratio"] == pytest.approx(row["baseline_s"] / row["ours_s"])
     assert set(row["fast_graph"]) == set(row["paper_graph"]) == {"dx1", "dx2", "dx3"}
     assert isinstance(row["same_graph"], bool)
