@@ -200,6 +200,19 @@ def test_a_negligible_effect_adds_no_edge_however_many_rows() -> None:
     assert found.ancestors["y"] == ("a",)
 
 
+@pytest.mark.slow
+def test_memory_of_the_pendulum() -> None:
+    """Lag 1 alone tells the hidden speed exactly; to a tenth of a deviation, a later lag does as well."""
+    system = fb.systems.pendulum(episodes=200, lags=4)
+    exact = fb.discover(system.table, **system.options(), distilled=1_000)
+    assert exact.ancestors == {"dtheta": ("lag 0", "lag 1")}
+    assert exact.alternatives == {"dtheta": {}}
+    rough = fb.discover(system.table, **system.options(), distilled=1_000, least_shift=0.1)
+    for kept in (rough.ancestors["dtheta"], *rough.alternatives["dtheta"]):
+        assert len(kept) == 2
+    assert rough.alternatives["dtheta"]
+
+
 def test_an_input_that_shapes_only_the_dependence_of_two_outputs() -> None:
     """Each output is standard normal whatever the inputs are; `a` sets their correlation."""
     rng = np.random.default_rng(8)
