@@ -222,7 +222,7 @@ def test_resets_by_hand(walker: Twin) -> None:
 
 
 def test_every_start_of_a_function_is_used_once(walker: Twin, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("forebear.envs.vector._POOL", 8)
+    monkeypatch.setattr("forebear.envs.vector._POOL", 2)
     drawn = []
 
     def start(rng: np.random.Generator, count: int) -> dict[str, np.ndarray]:

@@ -23,8 +23,8 @@ from forebear.twin.twin import Twin
 if TYPE_CHECKING:
     from stable_baselines3.common.vec_env import VecEnv  # pyright: ignore[reportMissingImports]
 
-# Starts that are drawn at once and kept beside the compiled step; each is used once, and then new ones are drawn.
-_POOL = 1_024
+# Starts that are drawn at once for each environment and kept beside the compiled step; none is used twice.
+_POOL = 4
 
 
 class Carry(NamedTuple):
@@ -36,16 +36,18 @@ class Carry(NamedTuple):
     """(environments,) steps since the last reset"""
     over: Any
     """(environments,) whether the episode has ended"""
+    used: Any
+    """(environments,) starts of the pool that have been used"""
     clock: Any
     """of `CompiledTransition`, or a numpy generator"""
 
 
 class Row(NamedTuple):
-    """What a step says of each environment, in the columns of one array."""
+    """What a step says, an environment a column; one array of all rows costs less to fetch than seven arrays."""
 
     observation: Any
     final: Any
-    """observation and state before a reset in the same step; no columns in the other modes"""
+    """observation and state before a reset in the same step; no rows in the other modes"""
     state: Any
     reward: Any
     terminated: Any
@@ -110,11 +112,12 @@ class TwinVectorEnv(VectorEnv):
         self.single_observation_space = self.world.observation_space
         self.action_space = batch_space(self.single_action_space, num_envs)
         self.observation_space = batch_space(self.single_observation_space, num_envs)
-        self._advance, self._look, self._columns = _functions(self.world, self.autoreset_mode)
+        self._advance, self._look, self._ends = _functions(self.world, self.autoreset_mode)
         self._carry: Carry | None = None
         self._pool: Any = None
-        self._used = 0
+        self._used = np.zeros(num_envs, np.int32)
         self._over = np.zeros(num_envs, bool)
+        self._everywhere = np.ones(num_envs, bool)
 
     @property
     def compiled(self) -> bool:
@@ -129,7 +132,8 @@ class TwinVectorEnv(VectorEnv):
         mask = self._mask(options)
         if seed is not None or self._carry is None:
             words = self.np_random.integers(2**32, size=2, dtype=np.uint32)
-            self._pool, clock = None, np.append(words, np.uint32(0)) if self.compiled else self.np_random
+            clock = np.append(words, np.uint32(0)) if self.compiled else self.np_random
+            self._pool = None
         else:
             clock = self._carry.clock
         moments = self.world.starts.draw(self.np_random, self.num_envs)
@@ -138,20 +142,20 @@ class TwinVectorEnv(VectorEnv):
             moments = np.where(mask[:, None, None], moments, np.asarray(self._carry.moments))
             ages = np.where(mask, ages, np.asarray(self._carry.ages))
         self._over = self._over & ~mask
-        self._carry = Carry(moments, ages, self._over, clock)
+        self._carry = Carry(moments, ages, self._over, self._used, clock)
         info = self._info(np.zeros(self.num_envs), moments[:, 0, : len(self.world.plan.state)], mask)
         return np.array(self._look(moments)), info
 
     def step(self, actions: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
         """Act once in every environment."""
         row = self._stepped(actions)
-        reward, terminated, truncated = row.reward.astype(float), row.terminated != 0, row.truncated != 0
+        terminated, truncated = row.terminated != 0, row.truncated != 0
         self._over = terminated | truncated
-        info = self._info(row.outside, row.state, np.ones(self.num_envs, bool))
+        info = self._info(row.outside.copy(), row.state.T.copy(), self._everywhere.copy())
         if self.autoreset_mode == AutoresetMode.SAME_STEP and self._over.any():
             info["outside"] = np.where(self._over, 0.0, row.outside)
             info |= self._final_info(row)
-        return row.observation, reward, terminated, truncated, info
+        return np.ascontiguousarray(row.observation.T), row.reward.astype(float), terminated, truncated, info
 
     def as_sb3(self) -> VecEnv:
         """These environments as a `VecEnv` of Stable-Baselines3, which always resets in the same step."""
@@ -169,18 +173,30 @@ class TwinVectorEnv(VectorEnv):
             chosen = np.asarray(actions, np.float32).reshape(shape)
         except ValueError:
             raise InputError(f"actions must have shape {shape}; got {np.shape(actions)}") from None
-        size = max(_POOL, self.num_envs)
-        if self._pool is None or self._used + self.num_envs > size:
-            drawn = self.world.starts.draw(self.np_random, size)
-            self._pool, self._used = jax.device_put(drawn) if self.compiled else drawn, 0
-        again = self._over if self.autoreset_mode == AutoresetMode.NEXT_STEP else None
-        self._carry, told = self._advance(self._carry, self._pool, np.int32(self._used), chosen)
-        row = Row(*(part[:, 0] if flat else part for part, flat in self._columns.split(np.array(told))))
-        if again is not None:
-            self._used += int(again.sum())
-        elif self.autoreset_mode == AutoresetMode.SAME_STEP:
-            self._used += int(((row.terminated + row.truncated) != 0).sum())
+        if self._pool is None:
+            self._refill()
+        self._carry, told = self._advance(self._carry, self._pool, chosen)
+        whole, [observation, final, state] = np.asarray(told), self._ends
+        row = Row(whole[:observation], whole[observation:final], whole[final:state], *whole[state:])
+        if self.autoreset_mode == AutoresetMode.SAME_STEP:
+            self._count((row.terminated + row.truncated) != 0)
+        elif self.autoreset_mode == AutoresetMode.NEXT_STEP:
+            self._count(self._over)
         return row
+
+    def _count(self, begun: np.ndarray) -> None:
+        """Starts that this step has used; a pool with an end in sight is drawn anew before the next."""
+        if begun.any():
+            self._used = self._used + begun
+            if self._used.max() >= _POOL:
+                self._pool = None
+
+    def _refill(self) -> None:
+        assert self._carry is not None
+        drawn = self.world.starts.draw(self.np_random, self.num_envs * _POOL)
+        self._pool = jax.device_put(drawn) if self.compiled else drawn
+        self._used = np.zeros(self.num_envs, np.int32)
+        self._carry = self._carry._replace(used=self._used)
 
     def _mask(self, options: dict[str, Any] | None) -> np.ndarray:
         mask = (options or {}).get("reset_mask")
@@ -191,36 +207,19 @@ class TwinVectorEnv(VectorEnv):
         return np.asarray(mask)
 
     def _final_info(self, row: Row) -> dict[str, Any]:
-        size = row.observation.shape[1]
+        size = len(row.observation)
         final = np.full(self.num_envs, None, object)
         for place in np.flatnonzero(self._over):
-            final[place] = row.final[place, :size].copy()
-        past = self._info(row.outside, row.final[:, size:], self._over)
+            final[place] = row.final[:size, place].copy()
+        past = self._info(row.outside, row.final[size:].T, self._over)
         return {"final_obs": final, "_final_obs": self._over, "final_info": past, "_final_info": self._over}
 
     def _info(self, outside: np.ndarray, state: np.ndarray, mask: np.ndarray) -> dict[str, Any]:
         return {"outside": outside, "_outside": mask, "state": state, "_state": mask}
 
 
-class Columns(NamedTuple):
-    """Where the fields of a `Row` lie."""
-
-    observation: int
-    final: int
-    state: int
-
-    def split(self, told: np.ndarray) -> list[tuple[np.ndarray, bool]]:
-        """The fields of an array (environments, columns), and whether each is one number."""
-        ends = np.cumsum([*self, 1, 1, 1, 1])[:-1]
-        parts = np.split(told, ends, axis=1)
-        return [(np.ascontiguousarray(part), place > 2) for place, part in enumerate(parts)]
-
-
-def _functions(world: World, mode: AutoresetMode) -> tuple[Callable[..., Any], Callable[..., Any], Columns]:
-    """(carry, pool, places used, actions) -> (carry, array of rows); (histories) -> observations; the columns.
-
-    One array costs less to fetch than seven.
-    """
+def _functions(world: World, mode: AutoresetMode) -> tuple[Callable[..., Any], Callable[..., Any], list[int]]:
+    """(carry, pool, actions) -> (carry, rows); (histories) -> observations; where the first fields of a `Row` end."""
     transition: Any = world.transition
     xp = transition.xp
     states = len(world.plan.state)
@@ -229,34 +228,33 @@ def _functions(world: World, mode: AutoresetMode) -> tuple[Callable[..., Any], C
     longest = 2**31 - 1 if world.max_steps is None else world.max_steps
     limit = np.inf if world.outside_limit is None else world.outside_limit
 
-    def begun(moments: Any, ages: Any, where: Any, pool: Any, used: Any) -> tuple[Any, Any]:
-        """New starts where asked, each the next one of the pool."""
-        places = used + xp.cumsum(where) - 1
-        fresh = pool[xp.clip(places, 0, len(pool) - 1)]
-        return xp.where(where[:, None, None], fresh, moments), xp.where(where, 0, ages)
+    def begun(moments: Any, ages: Any, used: Any, where: Any, pool: Any) -> tuple[Any, Any, Any]:
+        """New starts where asked, each the next one of the environment's own."""
+        places = xp.arange(len(moments)) * (len(pool) // len(moments)) + used
+        fresh = pool[xp.minimum(places, len(pool) - 1)]
+        return xp.where(where[:, None, None], fresh, moments), xp.where(where, 0, ages), used + where
 
-    def advance(carry: Carry, pool: Any, used: Any, action: Any) -> tuple[Carry, Any]:
+    def advance(carry: Carry, pool: Any, action: Any) -> tuple[Carry, Any]:
         moved, told = transition.move(carry.moments, action, carry.clock)
-        ages = carry.ages + 1
+        ages, used = carry.ages + 1, carry.used
         played = ~carry.over if mode == AutoresetMode.NEXT_STEP else xp.ones_like(carry.over)
         reward, outside = xp.where(played, told.reward, 0.0), xp.where(played, told.outside, 0.0)
         terminated = played & told.terminated
         truncated = played & ((ages >= longest) | (outside > limit))
         over = terminated | truncated
-        final = xp.zeros((len(moved), 0))
+        final = []
         if mode == AutoresetMode.NEXT_STEP:
-            moved, ages = begun(moved, ages, carry.over, pool, used)
-        if mode == AutoresetMode.SAME_STEP:
-            final = xp.concatenate([transition.observe(moved), moved[:, 0, :states]], axis=1)
-            moved, ages = begun(moved, ages, over, pool, used)
-        state = moved[:, 0, :states]
-        row = Row(transition.observe(moved), final, state, reward, terminated, truncated, outside)
-        columns = [part[:, None] if part.ndim == 1 else part for part in row]
-        packed = xp.concatenate([xp.asarray(part, dtype=np.float32) for part in columns], axis=1)
+            moved, ages, used = begun(moved, ages, used, carry.over, pool)
+        elif mode == AutoresetMode.SAME_STEP:
+            final = [transition.observe(moved).T, moved[:, 0, :states].T]
+            moved, ages, used = begun(moved, ages, used, over, pool)
+        parts = [transition.observe(moved).T, *final, moved[:, 0, :states].T]
+        parts += [one[None] for one in (reward, terminated, truncated, outside)]
+        rows = xp.concatenate([xp.asarray(part, dtype=np.float32) for part in parts])
         clock = carry.clock + np.array([0, 0, 1], np.uint32) if world.compiled else carry.clock
-        return Carry(moved, ages, over, clock), packed
+        return Carry(moved, ages, over, used, clock), rows
 
-    columns = Columns(size, size + states if mode == AutoresetMode.SAME_STEP else 0, states)
+    ends = np.cumsum([size, size + states if mode == AutoresetMode.SAME_STEP else 0, states]).tolist()
     if world.compiled:
-        return jax.jit(advance), jax.jit(transition.observe), columns
-    return advance, transition.observe, columns
+        return jax.jit(advance), jax.jit(transition.observe), ends
+    return advance, transition.observe, ends

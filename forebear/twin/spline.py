@@ -15,6 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
+from forebear.twin.across import outputs_across, piece_across, steps_across
 from forebear.twin.model import Perceptrons, TwinModel
 
 # The least step between points: across, as a share of the range, and up, against a slope of one. Both keep the
@@ -44,7 +45,9 @@ class SplineModel(TwinModel):
         """The spline of each target at its latent."""
         if self.autoregressive:
             return self._in_turn(x, z)
-        return self._splines(x)(z.T).T
+        outputs = outputs_across(self.networks, x)
+        across, up = steps_across(outputs, self.reach, LEAST_STEP, LEAST_SLOPE)
+        return _Piece(*piece_across(across, up, outputs[0], self.reach, z.T)).up(z.T).T
 
     def pull(self, x: Array, y: Array) -> Array:
         """The inverse, in closed form."""

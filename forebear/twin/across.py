@@ -1,0 +1,50 @@
+"""The quantile maps of a distilled twin, computed with rows side by side in memory.
+
+The same numbers as `Spline`, in about half the time on a processor: every operation runs along the rows, of which
+there are many, and not along the few points of a curve.
+"""
+
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+from jax import Array
+
+from forebear.twin.model import ACTIVATIONS, Perceptrons
+
+
+def outputs_across(networks: Perceptrons, x: Array) -> Array:
+    """What every network says of features x (rows, features): (outputs, networks, rows)."""
+    activate = ACTIVATIONS[networks.activation]
+    hidden = jnp.swapaxes(networks.weights[0], 1, 2) @ x.T + networks.biases[0][:, :, None]
+    for weight, bias in zip(networks.weights[1:], networks.biases[1:], strict=True):
+        hidden = jnp.swapaxes(weight, 1, 2) @ activate(hidden) + bias[:, :, None]
+    return jnp.moveaxis(hidden, 1, 0)
+
+
+def steps_across(outputs: Array, reach: float, least_step: float, least_slope: float) -> tuple[Array, Array]:
+    """The steps across and up of `Spline.of`, each (points - 1, …)."""
+    count = len(outputs) // 2
+    share = least_step + (1 - count * least_step) * jax.nn.softmax(outputs[1 : count + 1], axis=0)
+    return 2 * reach * share, 2 * reach / count * (least_slope + 1 + jax.nn.elu(outputs[count + 1 :]))
+
+
+def piece_across(across: Array, up: Array, middle: Array, reach: float, z: Array) -> list[Array]:
+    """The fields of the piece of each curve in which z (…) lies: its ends, their heights, chord and slopes."""
+    count = len(across)
+    points, heights = [jnp.full_like(z, -reach)], [jnp.zeros_like(z)]
+    for step, rise in zip(across, up, strict=True):
+        points.append(points[-1] + step)
+        heights.append(heights[-1] + rise)
+    chords = up / across
+    inner = 2 * chords[1:] * chords[:-1] / (chords[1:] + chords[:-1])
+    slopes = [chords[0], *inner, chords[-1]]
+    found = [points[0], points[1], heights[0], heights[1], chords[0], slopes[0], slopes[1]]
+    for k in range(1, count):
+        # Points lie in order: the last one that z has passed stays.
+        passed = z >= points[k]
+        later = [points[k], points[k + 1], heights[k], heights[k + 1], chords[k], slopes[k], slopes[k + 1]]
+        found = [jnp.where(passed, new, old) for new, old in zip(later, found, strict=True)]
+    base = middle - heights[count // 2]
+    found[2:4] = found[2] + base, found[3] + base
+    return found
