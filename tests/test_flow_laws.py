@@ -86,11 +86,11 @@ def floors(name: str) -> np.ndarray:
     return distances(lambda x, rng: law.quantile(x, rng.uniform(size=len(x))), law, repeats=20)
 
 
-def scores(sampled: NetworkLaw, law: Known) -> np.ndarray:
+def scores(sampled: NetworkLaw, law: Known, repeats: int = 5) -> np.ndarray:
     def draw(x: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         return sampled.push(pd.DataFrame({"x": x}), rng.normal(size=(len(x), 1)))[:, 0]
 
-    return distances(draw, law, repeats=5)
+    return distances(draw, law, repeats)
 
 
 @lru_cache
@@ -106,12 +106,12 @@ def test_flow_is_as_good_as_exact_draws_on_average(name: str, seed: int) -> None
     assert scores(fitted(name, seed), LAWS[name]).mean() < 1.5 * floors(name).mean()
 
 
-@pytest.mark.parametrize("name", LAWS)
+@pytest.mark.parametrize("name", [pytest.param(n, marks=pytest.mark.slow if n != "mixture" else ()) for n in LAWS])
 def test_flow_is_as_good_as_exact_draws_in_every_conditional(name: str) -> None:
-    """Trained for a twin: four thousand steps, larger batches."""
+    """Trained for a twin: four thousand steps, larger batches. The hardest of the three laws also runs in a hurry."""
     given, y = LAWS[name].table(seed=0, rows=50_000)
     law = FlowSampler(TwinSettings().flow).fit(given, y, seed=0)
-    assert (scores(law, LAWS[name]) < 1.5 * floors(name)).all()
+    assert (scores(law, LAWS[name], repeats=20) < 1.5 * floors(name)).all()
 
 
 @pytest.mark.parametrize("name", LAWS)
