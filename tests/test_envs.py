@@ -15,6 +15,8 @@ from scipy.stats import ks_2samp
 from toys import toy_twin
 
 import forebear as fb
+from forebear.benchmarks import environments
+from forebear.systems import pendulum
 from forebear.twin.twin import Twin
 
 gymnasium = pytest.importorskip("gymnasium")
@@ -315,6 +317,18 @@ def test_stable_baselines_trains_on_many(twin: Twin) -> None:
     assert model.num_timesteps == 128
     with pytest.raises(fb.InputError, match="SAME_STEP"):
         TwinVectorEnv(twin, 4, STARTS, cost).as_sb3()
+
+
+def test_the_benchmark_reports_all_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    inputs = ("theta_0", "u_0", "theta_1", "u_1")
+    small = toy_twin(pendulum(episodes=2).table, {"dtheta": inputs}, {"theta_0": TURN, "theta_1": TURN})
+    monkeypatch.setattr(environments, "_REPEATS", 1)
+    monkeypatch.setattr(environments, "_twin", lambda training: small)
+    together, alone, rolled = environments.run(envs=4, trajectories=5, steps=3)
+    for row in (together, rolled):
+        assert row["ratio"] == pytest.approx(row["baseline_s"] / row["ours_s"])
+    parts = sum(alone[f"{name}_us"] for name in ("python", "dispatch", "compute"))
+    assert parts == pytest.approx(1e6 * alone["ours_s"], abs=0.3)
 
 
 def test_without_gymnasium_one_line_says_what_to_install() -> None:

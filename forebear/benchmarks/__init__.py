@@ -19,6 +19,7 @@ BENCHES = {
     "twin": "coverage of twins, their distance to exact laws, and the speed of distilled ones (minutes)",
     "langevin": "stationary law and rate of well changes of a twin's trajectories in a double well (minutes)",
     "twin-ko": "Kraichnan-Orszag: W1 of pruned and full twins beside the published table (minutes)",
+    "environments": "a step of one environment and of 1,024 together; rollouts against a loop (a minute)",
     "cost": "seconds of certified selection beside those of the published rule (minutes)",
 }
 """name -> what it measures"""
