@@ -12,8 +12,10 @@ if TYPE_CHECKING:
     from forebear.envs import TwinEnv
     from forebear.twin.twin import Twin
 
-# Whatever else a machine does only adds: the least of so many repeats counts.
-_REPEATS = 15
+# Whatever else a machine does only adds. Jobs of a few milliseconds, shorter than the turns of a busy machine's
+# processes, are timed so many times in turn, and the least counts.
+_REPEATS = 300
+_CALLS, _STEPS = 64, 8
 
 
 def run(
@@ -49,13 +51,11 @@ def _together(twin: Twin, count: int) -> dict[str, Any]:
     one.reset(seed=0)
     many.reset(seed=0)
     action, actions = one.action_space.sample(), many.action_space.sample()
-    # As many steps as take about as long as the calls they are compared with.
-    repeats = max(1, count // 16)
     vector, single = _least(
-        lambda: [many.step(actions) for _ in range(repeats)],
-        lambda: [one.step(action) for _ in range(count)],
+        lambda: [many.step(actions) for _ in range(_STEPS)],
+        lambda: [one.step(action) for _ in range(_CALLS)],
     )
-    vector /= repeats
+    vector, single = vector / _STEPS, single / _CALLS * count
     return {
         "what": f"TwinVectorEnv, {count:,} environments, one step",
         "ours_s": vector,
@@ -65,7 +65,7 @@ def _together(twin: Twin, count: int) -> dict[str, Any]:
     }
 
 
-def _alone(twin: Twin, calls: int = 500) -> dict[str, Any]:
+def _alone(twin: Twin, calls: int = _CALLS) -> dict[str, Any]:
     """Compute is what a compiled step takes beyond a compiled function of the same shapes that does nothing."""
     import jax
     import jax.numpy as jnp
@@ -109,7 +109,7 @@ def _rolled(twin: Twin, trajectories: int, steps: int) -> dict[str, Any]:
             before = actions[number, :, 0]
         return now
 
-    ours, theirs = _least(lambda: twin.rollout(start, steps, actions=actions), loop)
+    ours, theirs = _least(lambda: twin.rollout(start, steps, actions=actions), loop, repeats=min(_REPEATS, 15))
     return {
         "what": f"twin.rollout, {trajectories:,} trajectories of {steps} steps",
         "ours_s": ours,
@@ -144,12 +144,12 @@ def _observe(history: Any) -> Any:
     return jnp.concatenate([jnp.cos(angle), jnp.sin(angle), history.actions[:, 0]])
 
 
-def _least(*jobs: Callable[[], Any]) -> list[float]:
+def _least(*jobs: Callable[[], Any], repeats: int | None = None) -> list[float]:
     """Seconds of each job, all of them in turn, so that a busy moment of the machine hits none of them alone."""
     for job in jobs:
         job()
     seconds = []
-    for _ in range(_REPEATS):
+    for _ in range(repeats or _REPEATS):
         seconds.append([])
         for job in jobs:
             started = time.perf_counter()
