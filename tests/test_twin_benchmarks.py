@@ -28,6 +28,7 @@ def few_shapes() -> Iterator[None]:
     """Every shape is compiled once; here most of the time would go there."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(batches, "LEAST", 2**11)
+        patch.setattr(batches, "MOST", 2**11)
         yield
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -29,9 +30,9 @@ def run(
     trajectories: int = 5_000,
     points: int = 100,
     lags: Sequence[int] = (2, 3),
-    rollouts: int = 2_000,
+    rollouts: int = 3_000,
     length: int = 600,
-    settle: int = 200,
+    settle: int = 100,
     burn_in: int = 20_000,
     seed: int = 0,
     **settings: Any,
@@ -39,9 +40,9 @@ def run(
     """A row a set of inputs, the newest two positions or three, and one of a second simulation.
 
     The twin is trained on the full recipe but for the burn-in. From states of a simulation it makes `rollouts`
-    trajectories of `length` points, the first `settle` of which are left out: longer than a well is remembered. The
-    simulation to compare with has as many points, from another seed. Well changes are counted a point, from beyond
-    0.5 on one side to beyond 0.5 on the other; `sign_changes` are those of the sign alone.
+    trajectories of `length` points, the first `settle` of which are left out. The simulation to compare with has as
+    many points. Well changes are counted a point, from beyond 0.5 on one side to beyond 0.5 on the other;
+    `sign_changes` are those of the sign alone; `rate_ratio_error` is one standard error, relative.
     """
     system = langevin(trajectories, points, burn_in, seed=seed)
     kept = length - settle
@@ -131,7 +132,17 @@ def _compared(
         "true_sign_changes": true_facts["sign_changes"],
         "true_second_moment": true_facts["second_moment"],
         "rate_ratio": rate / true_rate if true_rate else float("nan"),
+        "rate_ratio_error": _ratio_error(rate * x.size, true_rate * truth.size),
     }
+
+
+def _ratio_error(events: float, others: float) -> float:
+    """The standard error of a ratio of counts, relative to it, if events come independently of one another.
+
+    >>> _ratio_error(200.0, 200.0)
+    0.1
+    """
+    return math.sqrt(1 / events + 1 / others) if events and others else math.nan
 
 
 def _distance(first: np.ndarray, second: np.ndarray) -> float:
