@@ -55,7 +55,7 @@ class Certificate:
             orient="index",
             columns=list(Action._fields),
         )
-        if not frame["dependence"].any():
+        if not any(action.dependence for action in self.actions.values()):
             frame = frame.drop(columns="dependence")
         frame["acts"] = frame.idxmax(axis=1) if len(frame) else pd.Series(dtype=object)
         return frame
