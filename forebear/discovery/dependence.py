@@ -118,7 +118,7 @@ class Clearing:
             if design.shape[1] * _ROWS_PER_FEATURE <= rows:
                 break
         self.design = design
-        # By the normal equations, in a fifth of the time that orthogonal directions take. The features are bounded and
+        # By the normal equations, in a fifth of the time that orthogonal directions take. Features are bounded and
         # close to orthogonal; where two are not (copies of an input), a small ridge decides: nothing depends on how.
         squares = design.T @ design
         squares[np.diag_indices(len(squares))] += _RIDGE * rows
