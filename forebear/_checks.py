@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
+from numbers import Integral
 
 
 class InputError(ValueError):
@@ -43,3 +44,14 @@ def near_miss(name: object, known: Iterable[str]) -> str:
     lowered = {option.lower(): option for option in known}
     close = difflib.get_close_matches(str(name).lower(), list(lowered), n=1, cutoff=0.6)
     return f"Did you mean '{lowered[close[0]]}'?" if close else f"Known: {listed(known)}."
+
+
+def check_whole(name: str, value: object, least: int) -> None:
+    """Refuse what is not a whole number of at least so much.
+
+    >>> check_whole("n", 0, 1)
+    Traceback (most recent call last):
+    forebear._checks.InputError: n must be a whole number of at least 1; got 0
+    """
+    if isinstance(value, bool) or not isinstance(value, Integral) or int(value) < least:
+        raise InputError(f"{name} must be a whole number of at least {least}; got {value!r}")

@@ -17,7 +17,7 @@ from forebear.kernel import factors
 from forebear.kernel.cholesky import cholesky_solve
 from forebear.kernel.energy import _energies, energies
 from forebear.kernel.gram import _change, divide_out, gram, row_block
-from forebear.kernel.ridge import ridge
+from forebear.kernel.ridge import _solve_on_device, _solve_on_host, ridge
 from forebear.kernel.tune import Choice, choose, cross_errors
 
 ROWS, INPUTS = 40, 6
@@ -102,6 +102,16 @@ def test_divided_out_equals_rebuilt(problem: Problem, members: set[int]) -> None
     left = np.array([number not in members for number in range(INPUTS)])
     padded = np.array([*sorted(members), *[-1] * (3 - len(members))])
     np.testing.assert_allclose(divide_out(full, problem.points, padded), gram(problem.points, left), atol=1e-14)
+
+
+def test_the_device_solves_as_the_host_does() -> None:
+    rng = np.random.default_rng(0)
+    low = rng.normal(size=(60, 80))
+    matrix, y = low @ low.T, rng.normal(size=(60, 2))
+    with jax.enable_x64(True):
+        ours = _solve_on_device(matrix, y, 0.5)
+        assert np.isnan(_solve_on_device(-matrix, y, 0.5)).any()
+    np.testing.assert_allclose(ours, _solve_on_host(matrix, y, 0.5), rtol=1e-9)
 
 
 def wide(inputs: int, rows: int) -> tuple[np.ndarray, np.ndarray]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-import jax.numpy as jnp
 import numpy as np
 import pandas as pd
 import pytest
@@ -129,20 +128,6 @@ def test_heavy_tails_are_heavy() -> None:
 def test_well_changes_need_the_other_side() -> None:
     assert wells.well_changes(np.array([[-1.0, 0.1, -0.1, 0.1, -1.0]])) == 0
     assert wells.well_changes(np.array([[1.0, 0.0, -1.0, -1.0, 0.0, 1.0]])) == pytest.approx(2 / 5)
-
-
-def test_rollouts_carry_their_lags_newest_first() -> None:
-    class _Twin:
-        """Moves by the last step: positions go on in a straight line."""
-
-        def core(self) -> Any:
-            def push(params: Any, x: Any, z: Any) -> Any:
-                return x[:, :1] - x[:, 1:2]
-
-            return type("Core", (), {"push": staticmethod(push), "params": jnp.zeros(1), "latents": 1})
-
-    x = wells.trajectories_of(_Twin(), np.array([[2.0, 1.0, 0.0], [0.0, 1.0, 2.0]]), 3, seed=0)  # type: ignore[arg-type]
-    assert x.tolist() == [[3.0, 4.0, 5.0], [-1.0, -2.0, -3.0]]
 
 
 def test_langevin_rows_compare_with_a_simulation() -> None:

@@ -5,19 +5,12 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-import jax
-import jax.numpy as jnp
-import jax.random as jr
 import numpy as np
-from jax import Array
 
 from forebear.benchmarks.accuracy import fit
 from forebear.systems.langevin import langevin
-
-if TYPE_CHECKING:
-    from forebear.twin.twin import Twin
 
 MOST_OFF = 0.1
 """of the rate of well changes"""
@@ -59,7 +52,8 @@ def run(
         started = time.perf_counter()
         twin = fit(system, {"dx": names}, seed=seed, **settings)
         trained = time.perf_counter()
-        x = trajectories_of(twin, simulated[:, : len(names)][:, ::-1], length, seed)[:, settle:]
+        moved = twin.rollout(simulated[:, : len(names), None], length, seed=seed)
+        x = moved.states[1 + settle :, :, 0].T
         seconds = {"fit_s": trained - started, "rollout_s": time.perf_counter() - trained}
         told = _compared(x, _facts(x), simulated, truth)
         what = f"twin on {', '.join(names)}: {rollouts:,} trajectories, {kept:,} points each after {settle:,}"
@@ -73,26 +67,6 @@ def _simulate(trajectories: int, points: int, burn_in: int, seed: int) -> np.nda
     # A table of one lag has a row for each point but the first and the last.
     table = langevin(trajectories, points + 2, burn_in, lags=1, seed=seed).table
     return table["x_0"].to_numpy().reshape(trajectories, points)
-
-
-def trajectories_of(twin: Twin, start: np.ndarray, steps: int, seed: int) -> np.ndarray:
-    """Positions (trajectories, steps) from positions `start` (trajectories, lags), newest first."""
-    core = twin.core()
-    moved = jax.jit(_roll, static_argnums=(0, 4))(
-        core.push, core.params, jnp.asarray(start, jnp.float32), jr.key(seed), steps
-    )
-    return np.asarray(moved, float).T
-
-
-def _roll(push: Any, params: Any, start: Array, key: Array, steps: int) -> Array:
-    """(steps, trajectories)"""
-
-    def step(x: Array, number: Array) -> tuple[Array, Array]:
-        z = jr.normal(jr.fold_in(key, number), (len(x), 1))
-        new = x[:, 0] + push(params, x, z)[:, 0]
-        return jnp.concatenate([new[:, None], x[:, :-1]], axis=1), new
-
-    return jax.lax.scan(step, start, jnp.arange(steps))[1]
 
 
 def _facts(x: np.ndarray) -> dict[str, float]:

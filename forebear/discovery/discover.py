@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path as FilePath
 from typing import Any
 
-from forebear._checks import InputError, near_miss
+from forebear._checks import InputError, check_whole, near_miss
 from forebear.data.question import Question, ask, check_questions
 from forebear.data.table import Table, open_frame, read_columns
 from forebear.discovery.choose import RULES, Rule
@@ -87,7 +87,9 @@ def discover(
     started = time.perf_counter()
     chooser, fitter, config = _options(rule, sampler, preset, settings)
     certified = rule == CERTIFIED
-    _check_counts(runs=(runs, 1), seed=(seed, 0))
+    check_whole("runs", runs, 1)
+    check_whole("seed", seed, 0)
+    runs, seed = int(runs), int(seed)  # numpy's whole numbers do not go into JSON
     table, questions = _problem(data, targets, candidates, keep, groups, periodic)
     if joint:
         _check_joint(questions)
@@ -138,12 +140,6 @@ def _options(
     chooser = rule if not isinstance(rule, str) else None if rule == CERTIFIED else RULES[rule]()
     fitter = SAMPLERS[sampler](config.flow) if isinstance(sampler, str) else sampler
     return chooser, fitter, config
-
-
-def _check_counts(**counts: tuple[Any, int]) -> None:
-    for name, (value, least) in counts.items():
-        if isinstance(value, bool) or not isinstance(value, int) or value < least:
-            raise InputError(f"{name} must be a whole number of at least {least}; got {value!r}")
 
 
 def _name(value: Any) -> str:

@@ -9,12 +9,11 @@ from typing import Any
 import numpy as np
 from gymnasium import spaces
 
-from forebear._checks import InputError
+from forebear._checks import InputError, check_whole
 from forebear.envs.rules import Rules
 from forebear.envs.spaces import Bounds, action_limits, action_space, observation_space
 from forebear.envs.transition import CompiledTransition, PlainTransition, Transition
 from forebear.twin.dynamics import Dynamics, Plan, resolve
-from forebear.twin.given import check_whole
 from forebear.twin.history import read_starts
 from forebear.twin.twin import Twin
 

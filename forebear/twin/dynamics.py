@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from forebear._checks import InputError, listed, near_miss
-from forebear.twin.given import check_whole
+from forebear._checks import InputError, check_whole, listed, near_miss
 
 if TYPE_CHECKING:
     from forebear.twin.twin import Twin

@@ -6,12 +6,11 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
-from forebear._checks import InputError, near_miss
+from forebear._checks import InputError, check_whole, near_miss
 from forebear.data.dequantise import Dequantiser, find_atoms
 from forebear.data.table import Column, Table
 from forebear.flow.sampler import NetworkLaw, Task
 from forebear.flow.samplers import FlowSampler
-from forebear.twin.given import check_whole
 from forebear.twin.model import FlowModel, Perceptrons, masked
 from forebear.twin.settings import TwinSettings
 from forebear.twin.twin import RANGE_QUANTILES, Range, Target, Twin

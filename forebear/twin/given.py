@@ -103,14 +103,3 @@ def _numbers(cells: pd.Series, column: Described, where: str) -> np.ndarray:
             f"{where} holds {label!r} in row {row + 1}, never seen in the data. {near_miss(label, known)}"
         )
     return codes.astype(float)
-
-
-def check_whole(name: str, value: Any, least: int) -> None:
-    """Refuse what is not a whole number of at least so much.
-
-    >>> check_whole("n", 0, 1)
-    Traceback (most recent call last):
-    forebear._checks.InputError: n must be a whole number of at least 1; got 0
-    """
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
-        raise InputError(f"{name} must be a whole number of at least {least}; got {value!r}")

@@ -14,10 +14,9 @@ import numpy as np
 import pandas as pd
 from jax import Array
 
-from forebear._checks import InputError, listed
+from forebear._checks import InputError, check_whole, listed
 from forebear.twin.core import Core
 from forebear.twin.dynamics import Dynamics, Plan, resolve
-from forebear.twin.given import check_whole
 from forebear.twin.history import History, read_starts
 from forebear.twin.move import Rest, condition, next_state, shifted, with_action, wrapped
 

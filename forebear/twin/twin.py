@@ -16,7 +16,7 @@ from jax import Array
 from jax.typing import ArrayLike
 from scipy.special import ndtri
 
-from forebear._checks import InputError
+from forebear._checks import InputError, check_whole
 from forebear.data.dequantise import Dequantiser
 from forebear.data.scaling import ColumnCode
 from forebear.run.progress import progress as show_progress
@@ -24,7 +24,7 @@ from forebear.twin import mass
 from forebear.twin.batches import in_pieces
 from forebear.twin.core import Core, make_core
 from forebear.twin.encode import InputCode, OutputCode
-from forebear.twin.given import check_whole, read_matrix
+from forebear.twin.given import read_matrix
 from forebear.twin.model import TwinModel
 from forebear.twin.settings import TwinSettings
 
