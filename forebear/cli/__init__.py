@@ -114,6 +114,50 @@ def sample(
 
 
 @app.command()
+def report(
+    run: opt.ReportRun,
+    out: opt.ReportOut = None,
+    held_out: opt.HeldOut = None,
+    laws: opt.Laws = True,
+    seed: opt.Seed = "0",
+) -> None:
+    """Write the page of a run: answer, graph, evidence, and the laws to play with, in one HTML file.
+
+    The laws come from the twin in the run's folder, or are fitted.
+    """
+    from forebear.cli.reporting import run_report
+
+    run_report(run, out, held_out, laws, parse_whole(seed, "--seed", 0))
+
+
+@app.command()
+def reproduce(
+    name: opt.Experiment = None,
+    listing: opt.Listing = False,
+    everything: opt.Everything = False,
+    preset: opt.Preset = "fast",
+    runs: opt.Repeats = None,
+    seed: opt.Seed = "0",
+    quick: opt.Quick = False,
+    jobs: opt.Jobs = "1",
+    out: opt.ResultsOut = Path("results"),
+    json: opt.Json = False,
+) -> None:
+    """Rebuild a published experiment and say which of its claims hold.
+
+    An interrupted run goes on where it stopped. The status is 1 when a claim does not hold.
+    """
+    from forebear.cli.reproducing import list_experiments, run_reproduce
+
+    if listing:
+        list_experiments(json)
+        return
+    repeats = None if runs is None else parse_whole(runs, "--runs", 1)
+    start, workers = parse_whole(seed, "--seed", 0), parse_whole(jobs, "--jobs", 1)
+    run_reproduce(name, everything, preset, repeats, start, quick, workers, out, json)
+
+
+@app.command()
 def bench(name: opt.Bench = None, listing: opt.Listing = False, json: opt.Json = False) -> None:
     """Measure forebear on this machine."""
     from forebear.cli.measuring import list_benches, run_bench

@@ -54,7 +54,17 @@ Given = Annotated[Path, _column("Rows of inputs: a .csv or .parquet file.", "FIL
 Draws = Annotated[str, Option("--n", metavar="N", help="Draws a row.")]
 DrawsOut = Annotated[Path | None, _column("Write .csv or .parquet; default: csv on standard output.", "FILE")]
 
+ReportRun = Annotated[Path, Argument(metavar="RUN", help="A run folder.")]
+ReportOut = Annotated[Path | None, _column("The page; default: report.html in the run folder.", "FILE")]
+HeldOut = Annotated[Path | None, _column("Rows to judge the laws on, which no twin has seen.", "FILE")]
+Laws = Annotated[bool, Option("--laws/--no-laws", help="With the laws of the targets, to play with.")]
+
 DemoOut = Annotated[Path, Option("--out", metavar="DIR", help="Folder for the run and its figure.")]
+Experiment = Annotated[str | None, Argument(metavar="NAME", help="As in --list.", show_default=False)]
+Everything = Annotated[bool, Option("--all", help="Every experiment, one after the other.")]
+Repeats = Annotated[str | None, Option("--runs", metavar="N", help="Repeats (default: as published).")]
+Quick = Annotated[bool, Option("--quick", help="A small version of the same code path.")]
+ResultsOut = Annotated[Path, _column("Folder for NAME.json, figures and finished pieces.", "DIR")]
 Bench = Annotated[str | None, Argument(metavar="NAME", help="As in --list.", show_default=False)]
 Listing = Annotated[bool, Option("--list", help="Print the names and stop.")]
 Version = Annotated[bool, Option("--version", help="Print the version and stop.")]

@@ -92,17 +92,18 @@ class RunFolder:
         else:
             write_json(record, plain)
 
-    def get(self, piece: int) -> Any | None:
+    def get(self, piece: int | str) -> Any | None:
         """A piece that an earlier, interrupted run has finished."""
         file = self._file(piece)
         return read_json(file) if file.is_file() else None
 
-    def put(self, piece: int, content: Any) -> None:
+    def put(self, piece: int | str, content: Any) -> None:
         """Keep a finished piece."""
         write_json(self._file(piece), content)
 
-    def _file(self, piece: int) -> Path:
-        return self.folder / "pieces" / f"{piece:05d}.json"
+    def _file(self, piece: int | str) -> Path:
+        name = piece if isinstance(piece, str) else f"{piece:05d}"
+        return self.folder / "pieces" / f"{name}.json"
 
 
 def _check_same(folder: Path, before: Any, now: dict[str, Any]) -> None:

@@ -1,0 +1,142 @@
+"""What a published experiment consists of, and what its repeats have to say."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from forebear.systems import System
+
+JUMP, CERTIFIED = "nsr-jump", "certified"
+RULES = {JUMP: "published rule", CERTIFIED: "certified rule"}
+
+Rows = list[dict[str, Any]]
+
+
+class Claim(NamedTuple):
+    """A statement of the publication, or one of ours, beside what was measured."""
+
+    claim: str
+    published: str | float | None
+    """None: not in the publication"""
+    measured: str | float
+    holds: bool
+    why: str = ""
+    """where it does not hold: what the data says instead"""
+
+
+@dataclass(frozen=True)
+class Part:
+    """One discovery of an experiment: data, targets, settings."""
+
+    make: Callable[..., System]
+    """the data; takes `seed`"""
+    quick: Callable[..., System] | None = None
+    """less of it; None: a quick version goes without this part"""
+    name: str = ""
+    targets: tuple[str, ...] = ()
+    """all of the system's by default"""
+    published: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """target -> the published ancestors"""
+    joint: bool = False
+    paper: Mapping[str, Any] = field(default_factory=dict)
+    """published settings that differ from the preset "paper" """
+    fast: Mapping[str, Any] = field(default_factory=dict)
+    """settings that differ from the preset "fast" """
+    runs: int | None = None
+    """repeat it no more than so often"""
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """A published experiment: its parts, how often they are repeated, and what is claimed."""
+
+    title: str
+    parts: tuple[Part, ...]
+    claims: Callable[[Evidence], list[Claim]]
+    runs: int
+    repeats: str = "data, training and distillation are drawn anew in every run"
+    measures: Mapping[str, Callable[[int, bool], Rows]] = field(default_factory=dict)
+    """further measurements, made once: (seed, quick) -> rows"""
+    fixed: str = ""
+    """a decision where text and scripts of the publication differ"""
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What the repeats of an experiment found."""
+
+    experiment: Experiment
+    answers: Mapping[str, Sequence[Mapping[str, Any]]]
+    """part -> the record of every run, see `forebear.reproduce.piece`"""
+    measured: Mapping[str, Rows]
+
+    def chosen(self, part: str, target: str, rule: str) -> list[tuple[str, ...]]:
+        """The set that a rule chose for a target in every run, kept inputs included."""
+        return [tuple(record["targets"][target][rule]) for record in self.answers[part]]
+
+    def removed(self, part: str, target: str) -> list[tuple[str, ...]]:
+        """The order in which candidates went, in every run."""
+        return [tuple(record["targets"][target]["removed"]) for record in self.answers[part]]
+
+    def targets(self, part: str) -> list[str]:
+        """The targets of a part."""
+        return list(self.answers[part][0]["targets"])
+
+    def truth(self, part: str, target: str) -> tuple[str, ...] | None:
+        """The ancestors that the equations give; None where they are not known."""
+        known = self.answers[part][0]["targets"][target]["truth"]
+        return None if known is None else tuple(known)
+
+
+def set_claims(evidence: Evidence, part: Part) -> list[Claim]:
+    """For each target and rule: the right set in every run.
+
+    The published rule is held against the published set. The certified one is held against the equations where they
+    are known, which is the same set unless the experiment says otherwise.
+    """
+    claims = []
+    for target in evidence.targets(part.name) if part.name in evidence.answers else ():
+        published = part.published.get(target)
+        for rule in RULES:
+            wanted = published if rule == JUMP else evidence.truth(part.name, target) or published
+            if wanted is not None:
+                claims.append(exact_claim(evidence, part.name, target, rule, wanted, published))
+    return claims
+
+
+def exact_claim(
+    evidence: Evidence, part: str, target: str, rule: str, wanted: Sequence[str], published: Sequence[str] | None
+) -> Claim:
+    """One set, one rule: right in every run."""
+    chosen = evidence.chosen(part, target, rule)
+    right = sum(set(names) == set(wanted) for names in chosen)
+    label = f"{part}: " if part else ""
+    return Claim(
+        f"{label}{target} ← {named(wanted)} ({RULES[rule]})",
+        None if published is None else named(published),
+        f"{right} of {len(chosen)}" if right == len(chosen) else f"{right} of {len(chosen)}: {tally(chosen)}",
+        right == len(chosen),
+    )
+
+
+def named(names: Sequence[str]) -> str:
+    """A set as it is printed.
+
+    >>> named(["x1", "x2"]), named([])
+    ('x1, x2', 'none')
+    """
+    return ", ".join(names) or "none"
+
+
+def tally(sets: Sequence[Sequence[str]]) -> str:
+    """How often each set occurs, most frequent first.
+
+    >>> tally([("a",), ("a",), ("a", "b")])
+    '{a} 2, {a, b} 1'
+    """
+    counts = Counter(tuple(names) for names in sets)
+    return ", ".join(f"{{{named(names)}}} {count}" for names, count in counts.most_common())

@@ -1,0 +1,98 @@
+"""One repeat of one part of an experiment: make the data, discover, and write down what both rules say."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from forebear.reproduce.experiment import CERTIFIED, JUMP, Part
+
+if TYPE_CHECKING:
+    from forebear.discovery.found import Found
+    from forebear.systems import System
+
+QUICK = {"steps": 400, "batch": 256, "distilled": 400, "subset_steps": 400, "tested": 1_500}
+"""settings of a quick version, whatever the preset"""
+
+
+class Piece(NamedTuple):
+    """What to do: a part and a run, or a measurement."""
+
+    part: str
+    run: int
+    measure: bool = False
+
+    @property
+    def label(self) -> str:
+        """A name that is unique within an experiment and fit for a file."""
+        kind = "measure" if self.measure else f"run{self.run:03d}"
+        words = "".join(c if c.isalnum() else "-" for c in self.part)
+        return f"{words or 'all'}-{kind}"
+
+
+def work(name: str, preset: str, seed: int, quick: bool, piece: Piece) -> dict[str, Any]:
+    """The record of a piece: plain lists and numbers."""
+    from forebear.benchmarks.machine import machine
+    from forebear.reproduce import find_experiment
+
+    experiment = find_experiment(name)
+    started = time.perf_counter()
+    if piece.measure:
+        told: dict[str, Any] = {"rows": experiment.measures[piece.part](seed, quick)}
+    else:
+        part = next(part for part in experiment.parts if part.name == piece.part)
+        told = _answer(part, preset, seed + piece.run, quick)
+    seconds = time.perf_counter() - started
+    return {"part": piece.part, "run": piece.run, **told, "seconds": seconds, "machine": machine()}
+
+
+def _answer(part: Part, preset: str, seed: int, quick: bool) -> dict[str, Any]:
+    import forebear
+
+    make = part.quick if quick and part.quick is not None else part.make
+    system = make(seed=seed)
+    settings = {**(part.paper if preset == "paper" else part.fast), **(QUICK if quick else {})}
+    found = forebear.discover(
+        system.table,
+        **system.options(*part.targets),
+        preset=preset,
+        joint=part.joint,
+        seed=seed,
+        progress=False,
+        **settings,
+    )
+    return {
+        "seed": seed,
+        "data_rows": len(system.table),
+        "discovery_s": found.seconds,
+        "targets": {target: _told(found, system, target) for target in found.targets},
+    }
+
+
+def _told(found: Found, system: System, target: str) -> dict[str, Any]:
+    from forebear.discovery.choose import LargestJump
+
+    path, certificate = found.runs[0][target], found.certified[0][target]
+    truth = system.ancestors.get(target)
+    jump = set(LargestJump()(path))
+    return {
+        "truth": None if truth is None else list(truth),
+        "kept": list(found.questions[target].keep),
+        "units": list(path.units),
+        "removed": list(path.removed),
+        "nsr": list(path.nsr),
+        "scores": dict(zip(path.units, path.scores[0].tolist(), strict=True)),
+        JUMP: [*found.questions[target].keep, *(unit for unit in path.units if unit in jump)],
+        CERTIFIED: list(found.ancestors[target]),
+        "passes": certificate.passes,
+        "agrees": certificate.agrees,
+        "left_p_value": None if certificate.jointly is None else certificate.jointly.p_value,
+        "certificate": {unit: _verdict(verdict) for unit, verdict in certificate.verdicts.items()},
+        "alternatives": [list(kept) for kept in certificate.alternatives],
+        "negligible": list(certificate.negligible),
+    }
+
+
+def _verdict(verdict: Any) -> Mapping[str, float]:
+    return {"p_value": verdict.p_value, "effect": verdict.effect, "shift": verdict.shift}

@@ -1,0 +1,59 @@
+"""An arm of seven joints: which angles, velocities and torques its motion depends on."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from forebear.reproduce.experiment import RULES, Claim, Evidence, Experiment, Part, named, tally
+from forebear.systems.reacher import reacher
+
+NEVER = ("theta1", "theta2", "theta5", "theta7")
+ACTIONS = tuple(f"a{joint}" for joint in range(1, 8))
+
+_PART = Part(
+    reacher,
+    partial(reacher, 20, 100),
+    joint=True,
+    paper={
+        "width": 128,
+        "epochs": 1_000,
+        "lengthscale": 10.0,
+        "latent_lengthscale": 10.0,
+        "distilled": 2_000,
+    },
+)
+
+
+def union(evidence: Evidence, rule: str) -> list[tuple[str, ...]]:
+    """What any of the fourteen outputs needs, in every run."""
+    targets = evidence.targets("")
+    runs = zip(*(evidence.chosen("", target, rule) for target in targets), strict=True)
+    units = evidence.answers[""][0]["targets"][targets[0]]["units"]
+    return [tuple(unit for unit in units if any(unit in names for names in run)) for run in runs]
+
+
+def _claims(evidence: Evidence) -> list[Claim]:
+    claims = []
+    units = evidence.answers[""][0]["targets"][evidence.targets("")[0]]["units"]
+    for rule, word in RULES.items():
+        unions = union(evidence, rule)
+        pruned = [tuple(unit for unit in units if unit not in names) for names in unions]
+        for angle in NEVER:
+            count = sum(angle in names for names in unions)
+            kept_by = sorted(
+                {t for t in evidence.targets("") for names in evidence.chosen("", t, rule) if angle in names}
+            )
+            told = f"in {count} of {len(unions)} runs" + (f", for {named(kept_by)}" if kept_by else "")
+            claims.append(Claim(f"{angle} is no ancestor of any output ({word})", "never", told, count == 0))
+        kept = sum(set(ACTIONS) <= set(names) for names in unions)
+        claims.append(
+            Claim(
+                f"all seven torques are ancestors ({word})", "always", f"{kept} of {len(unions)}", kept == len(unions)
+            )
+        )
+        also = "of omega1, omega2 and omega7, none to all also pruned"
+        claims.append(Claim(f"pruned from the union ({word})", also, tally(pruned), True))
+    return claims
+
+
+EXPERIMENTS = {"reacher": Experiment("Seven-joint arm", (_PART,), _claims, runs=5)}
