@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import shutil
+import time
 from importlib.resources import as_file, files
 from pathlib import Path
+from typing import Any
 
 import forebear
 from forebear._checks import InputError
@@ -18,6 +20,7 @@ _ABOUT = """This folder was written by `forebear demo`, which replaces it when i
 found.json   the result: forebear.load reads the folder
 data.safetensors   the columns that were used
 twin/        the sampler, once `forebear sample` or a script has made it
+report.html  the page: answer, graph, evidence, and the laws to play with
 graph.png    the graph, and how the noise-to-signal ratio rises as inputs are removed
 run.json     the settings
 pieces/      finished parts of the run, from which an interrupted one resumes
@@ -30,16 +33,23 @@ the conditions: load sets how widely torque_ripple scatters, speed and oil how f
 lie. No mean-based method sees these two. humidity shapes nothing."""
 
 
+# Small twins, so that the demo stays under a minute on two cores; those of a run of your own are trained for longer.
+_QUICK: dict[str, Any] = {"steps": 700, "batch": 256, "width": 48, "depth": 3, "ode_steps": 8, "progress": False}
+
+
 def run_demo(out: Path) -> None:
     """Discover, explain, and say where the files are."""
     _clear(out)
+    started = time.perf_counter()
     with long_work(None, ""), as_file(files("forebear") / "examples" / "rig.csv") as table:
         say("Which conditions of a test rig shape the law of each measurement? (3,000 rows; about a minute)", "")
         found = forebear.discover(table, list(TARGETS), out=out)
         draw(found, out / "graph.png")
+        found.report(out / "report.html", **_QUICK)
     found_lines = [found_table(found), "", _MEANING, ""]
-    say(*found_lines, f"{found.seconds:.0f} s. The graph is drawn in {out / 'graph.png'}; the run is in {out}.")
-    say("Next: forebear discover your.csv --target y --figure graph.png")
+    say(*found_lines, f"{time.perf_counter() - started:.0f} s. The graph is drawn in {out / 'graph.png'}.")
+    say("Next: forebear discover your.csv --target y --out run, then forebear report run", "")
+    say(f"Open the report in a browser, and move its sliders: {out / 'report.html'}")
 
 
 def _clear(out: Path) -> None:
@@ -49,7 +59,7 @@ def _clear(out: Path) -> None:
     if out.is_dir() and any(out.iterdir()) and not (out / _MARK).is_file():
         raise InputError(f"--out {out}: holds files that are not from a demo: choose another folder")
     try:
-        for name in ("found.json", "data.safetensors", "run.json", "graph.png"):
+        for name in ("found.json", "data.safetensors", "run.json", "graph.png", "report.html"):
             (out / name).unlink(missing_ok=True)
         for name in ("pieces", "twin"):
             shutil.rmtree(out / name, ignore_errors=True)

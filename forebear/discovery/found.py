@@ -206,6 +206,67 @@ class Found:
 
         return graph_figure(self, ax)
 
+    def plot_scores(self, target: str, ax: Axes | None = None) -> Axes:
+        """Scores of one target's units while all are there, in the first run; those it chose stand out."""
+        from forebear.report.figures import scores_figure
+
+        self._check_target(target)
+        return scores_figure(self, target, ax)
+
+    def adjacency(self, weight: str | None = None) -> pd.DataFrame:
+        """The graph as a table: a row for each unit, a column for each target; 1 for an ancestor, 0 otherwise.
+
+        With `weight`, an attribute of the edges ("frequency", "effect", "score", "p_value"), its value in place of
+        1, and NaN where there is no edge.
+        """
+        from forebear.report.graphs import adjacency
+
+        return adjacency(self, weight)
+
+    def save_graph(self, file: str | FilePath) -> None:
+        """Write the graph with its attributes as .dot (Graphviz), .graphml (yEd, Gephi, igraph) or .json
+        (`networkx.node_link_graph` reads it). What an edge does not have is left out."""
+        from forebear.report.graphs import save_graph
+
+        save_graph(self, file)
+
+    def report(
+        self,
+        file: str | FilePath,
+        twin: Twin | bool | None = None,
+        *,
+        held_out: Any = None,
+        seed: int = 0,
+        progress: bool | None = None,
+        **settings: Any,
+    ) -> None:
+        """Write one self-contained HTML page: answer, graph, evidence, and the laws to play with.
+
+        Arguments:
+            file: ends with .html; written whole or not at all.
+            twin: the laws in the page. None fits a twin and distils it, if the table is there; False leaves them out;
+                a twin with a law a target is distilled, unless it is already.
+            held_out: rows that no twin has seen, to judge the laws on. None sets a fifth of the table aside before
+                the twins are fitted.
+            seed: the same result, seed and device give the same page.
+            progress: show a bar; None shows it when standard error is a terminal.
+            **settings: for the twins, as in `Found.twin`.
+
+        >>> import numpy as np, pandas as pd, forebear as fb, tempfile
+        >>> rng = np.random.default_rng(0)
+        >>> table = pd.DataFrame(rng.normal(size=(500, 2)), columns=["a", "b"])
+        >>> table["y"] = table["b"] * rng.normal(size=500)
+        >>> quick = {"steps": 50, "width": 16, "depth": 2}
+        >>> found = fb.discover(table, "y", rule=lambda path: ["b"], distilled=200, folds=1, **quick)
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     found.report(f"{folder}/report.html", twin=False)
+        ...     FilePath(f"{folder}/report.html").read_text(encoding="utf-8").startswith("<!doctype html>")
+        True
+        """
+        from forebear.report.page import write_report
+
+        write_report(self, file, twin=twin, held_out=held_out, seed=seed, progress=progress, settings=dict(settings))
+
     def twin(
         self,
         pruned: bool = True,

@@ -7,11 +7,13 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from forebear.report.figures import GONE, INK, KEPT
+from forebear._checks import InputError, near_miss
+from forebear.report.figures import GONE, INK, KEPT, _cut
 from forebear.twin.validate import Validation
 
 _BINS = 20
 _MOST_TARGETS = 8
+_COLOURS = (KEPT, "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", INK, "#8A6D00")
 
 
 def calibration_figure(validation: Validation) -> Figure:
@@ -27,6 +29,21 @@ def calibration_figure(validation: Validation) -> Figure:
     axes[-1, 0].set_xlabel("PIT value", fontsize=9)
     axes[-1, 1].set_xlabel("level of the central interval", fontsize=9)
     return figure
+
+
+def coverage_figure(validation: Validation, target: str | None = None, ax: Axes | None = None) -> Axes:
+    """The coverage curves of several targets, or of one, in one axis."""
+    names = list(validation.scores)
+    if target is not None and target not in names:
+        raise InputError(f"target: '{target}' was not validated. {near_miss(target, names)}")
+    axis = ax if ax is not None else plt.subplots(figsize=(3.6, 3.2), layout="constrained")[1]
+    shown = names[:_MOST_TARGETS] if target is None else [target]
+    for number, name in enumerate(shown):
+        coverage_curve(validation.pit[:, names.index(name)], axis)
+        axis.lines[-1].set(color=_COLOURS[number % len(_COLOURS)], label=_cut(name, 24))
+    axis.set_xlabel("level of the central interval", fontsize=9)
+    axis.legend(fontsize=7, frameon=False)
+    return axis
 
 
 def pit_histogram(pit: np.ndarray, axis: Axes) -> Axes:

@@ -71,6 +71,23 @@ def path_figure(found: Found, target: str, ax: Axes | None = None) -> Axes:
     return axis
 
 
+def scores_figure(found: Found, target: str, ax: Axes | None = None) -> Axes:
+    """Bars of the scores while every unit is there, the highest on top; the chosen ones in blue."""
+    path, chosen = found.runs[0][target], set(found.choices[0][target])
+    scores = found._first_scores(target)
+    ranked = sorted(path.units, key=lambda unit: scores[unit])[-_LONGEST_LABELS:]
+    height = max(1.6, 0.28 * len(ranked) + 0.8)
+    axis = ax if ax is not None else plt.subplots(figsize=(5, height), layout="constrained")[1]
+    places = range(len(ranked))
+    axis.barh(places, [scores[unit] for unit in ranked], color=[KEPT if u in chosen else GONE for u in ranked])
+    axis.set_yticks(places, [_cut(unit, 24) for unit in ranked], fontsize=8)
+    axis.set_xlabel("share of the signal", fontsize=9)
+    axis.set_title(f"{_cut(target, 40)}: scores", fontsize=10, loc="left", color=INK)
+    axis.spines[["top", "right"]].set_visible(False)
+    axis.tick_params(labelsize=8)
+    return axis
+
+
 def graph_figure(found: Found, ax: Axes | None = None) -> Axes:
     """Inputs on the left, targets on the right, an arrow for every ancestor; its shade is its frequency."""
     axis = ax if ax is not None else plt.subplots(figsize=(4, 4), layout="constrained")[1]

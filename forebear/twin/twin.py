@@ -29,6 +29,8 @@ from forebear.twin.model import TwinModel
 from forebear.twin.settings import TwinSettings
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
     from forebear.twin.dynamics import Dynamics
     from forebear.twin.move import Rest
     from forebear.twin.rollout import Rollout
@@ -286,6 +288,13 @@ class Twin:
         from forebear.twin.validate import validate
 
         return validate(self, held_out, full=full, exact=exact, seed=seed)
+
+    def plot_law(self, given: Any, target: str | None = None, ax: Axes | None = None) -> Axes:
+        """The law of one target at up to five rows of inputs: density, or probabilities; medians and the middle 50%
+        and 90% below."""
+        from forebear.report.laws import law_figure
+
+        return law_figure(self, given, target, ax)
 
     def export_onnx(self, file: str | Path) -> None:
         """Write a distilled twin as an ONNX graph, for use without forebear; needs the extra `onnx`.

@@ -14,11 +14,12 @@ from scipy.stats import kstest
 from forebear._checks import InputError
 from forebear.data.column import Column
 from forebear.data.source import open_frame
-from forebear.discovery.dependence import Clearing, features, judge, latent_features, probe_jointly, probe_unit
+from forebear.discovery.dependence import Clearing, features, judge_all, latent_features
 from forebear.twin.given import read_matrix
 from forebear.twin.scores import binned_wasserstein, crps, mean_interval, wasserstein
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
     from forebear.flow.sampler import Law
@@ -96,6 +97,12 @@ class Validation:
         from forebear.report.calibration import calibration_figure
 
         return calibration_figure(self)
+
+    def plot_calibration(self, target: str | None = None, ax: Axes | None = None) -> Axes:
+        """Coverage of the central intervals, a line a target, or of one target alone; the diagonal is right."""
+        from forebear.report.calibration import coverage_figure
+
+        return coverage_figure(self, target, ax)
 
 
 def validate(twin: Twin, held_out: Any, *, full: Twin | None, exact: Any, seed: int) -> Validation:
@@ -194,8 +201,8 @@ def _independence(
     if not units:
         return [(None, None)] * z.shape[1]
     clearing = Clearing([], len(some))
-    probe = probe_jointly(units, [probe_unit(name, own, []) for name, own in units.items()])
-    verdicts = [judge(clearing(latent_features(z[some, i])), probe, clearing) for i in range(z.shape[1])]
+    latents = [clearing(latent_features(z[some, i])) for i in range(z.shape[1])]
+    verdicts = [judge_all(own, units, [], clearing)[1] for own in latents]
     return [(verdict.p_value, verdict.effect) for verdict in verdicts]
 
 

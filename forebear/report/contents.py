@@ -1,0 +1,162 @@
+"""Everything a report shows, as plain numbers and strings."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from forebear.discovery.action import Action
+from forebear.discovery.certificate import Certificate
+from forebear.discovery.dependence import Verdict
+from forebear.discovery.found import Found
+from forebear.report.evidence import Evidence
+from forebear.report.provenance import provenance, source_file
+from forebear.report.sentences import Name, Sentence, answers
+from forebear.report.weights import twin_numbers
+from forebear.twin.validate import Scores, Validation
+
+_BINS = 20
+_CURVE = 51
+# Scores of every step are listed for so many units at most; beyond, those of the first step are.
+_MOST_SCORED = 24
+_MOST_RUNS = 50
+
+
+def contents(found: Found, evidence: Evidence | None) -> dict[str, Any]:
+    """The document inside the page; `json.dumps` takes it as it is."""
+    ancestors, frequencies, sentences = found.ancestors, found.frequencies, answers(found)
+    inputs = dict.fromkeys(unit for target in found.targets for unit in found._places(target))
+    return {
+        "inputs": list(inputs),
+        "targets": [
+            {
+                "name": target,
+                "sentence": _parts(sentences[target]),
+                **_target(found, target, ancestors[target], frequencies[target], evidence),
+            }
+            for target in found.targets
+        ],
+        "runs": len(found.runs),
+        "rows": None if found.table is None else found.table.rows,
+        "source": source_file(found),
+        "judged": None if evidence is None or evidence.validation is None else _judged(evidence),
+        "twin": None if evidence is None else twin_numbers(evidence.twin, _observed(found)),
+        "hasTable": found.table is not None,
+        "about": provenance(found),
+    }
+
+
+def _observed(found: Found) -> dict[str, np.ndarray]:
+    if found.table is None:
+        return {}
+    return {target: found.table.columns[target].values for target in found.targets}
+
+
+def _target(
+    found: Found, target: str, ancestors: Sequence[str], shares: Mapping[str, float], evidence: Evidence | None
+) -> dict[str, Any]:
+    certificate = found.certified[0].get(target)
+    keep = found.questions[target].keep
+    validation = None if evidence is None else evidence.validation
+    student = None if evidence is None or evidence.twin.distillation is None else evidence.twin.distillation[target]
+    return {
+        "state": "untested" if certificate is None else "passes" if certificate.passes else "fails",
+        "ancestors": [{"name": u, "kept": u in keep, "frequency": shares.get(u, 1.0)} for u in ancestors],
+        "groups": {u: list(c) for u, c in found.questions[target].units.items() if c != (u,)},
+        "frequencies": {unit: _short(share) for unit, share in shares.items()} if len(found.runs) > 1 else None,
+        "path": _path(found, target),
+        "certificate": None if certificate is None else _certificate(certificate),
+        "effects": [] if certificate is None else _actions(certificate.actions),
+        "alternatives": [] if certificate is None else _alternatives(certificate),
+        "calibration": None if validation is None else _calibration(validation, target),
+        "student": None if student is None else _short(student["w1"]),
+    }
+
+
+def _parts(sentence: Sentence) -> list[str | dict[str, str]]:
+    return [{"name": part.text} if isinstance(part, Name) else part for part in sentence]
+
+
+def _path(found: Found, target: str) -> dict[str, Any]:
+    path, chosen = found.runs[0][target], found.choices[0][target]
+    scores = path.scores if len(path.units) <= _MOST_SCORED else path.scores[:1]
+    return {
+        "units": list(path.units),
+        "removed": list(path.removed),
+        "nsr": [_short(v) for v in path.nsr],
+        "scores": [[_short(v) for v in row] for row in scores.tolist()],
+        "chosen": list(chosen),
+        "enough": [set(path.remaining(step)) >= set(chosen) for step in range(len(path.nsr))],
+        "others": [[_short(v) for v in run[target].nsr] for run in found.runs[1:_MOST_RUNS]],
+    }
+
+
+def _certificate(certificate: Certificate) -> dict[str, Any]:
+    return {
+        "rows": [_verdict(u, u in certificate.kept, v) for u, v in certificate.verdicts.items()],
+        "jointly": None if certificate.jointly is None else _verdict("", False, certificate.jointly),
+        "passes": certificate.passes,
+        "agrees": certificate.agrees,
+        "level": certificate.level,
+        "negligible": list(certificate.negligible),
+    }
+
+
+def _verdict(unit: str, kept: bool, verdict: Verdict) -> dict[str, Any]:
+    return {
+        "unit": unit,
+        "kept": kept,
+        "p": _short(verdict.p_value),
+        "effect": _short(verdict.effect),
+        "shift": _short(verdict.shift),
+        "statistic": _short(verdict.statistic),
+        "moves": ("location", "scale", "shape")[min(verdict.order, 3) - 1],
+    }
+
+
+def _actions(actions: Mapping[str, Action]) -> list[dict[str, Any]]:
+    return [{"unit": u, **{k: _short(v) for k, v in action._asdict().items()}} for u, action in actions.items()]
+
+
+def _alternatives(certificate: Certificate) -> list[dict[str, Any]]:
+    """Each set, with the least p-value among what it leaves out: the closest it comes to being rejected."""
+    found = []
+    for kept, verdicts in certificate.alternatives.items():
+        out = {unit: verdict.p_value for unit, verdict in verdicts.items() if unit not in kept}
+        closest = min(out, key=lambda unit: out[unit], default=None)
+        found.append({"kept": list(kept), "closest": closest, "p": None if closest is None else _short(out[closest])})
+    return found
+
+
+def _judged(evidence: Evidence) -> dict[str, Any]:
+    assert evidence.validation is not None
+    return {"rows": evidence.validation.rows, "what": evidence.judged_on}
+
+
+def _calibration(validation: Validation, target: str) -> dict[str, Any]:
+    scores: Scores = validation.scores[target]
+    pit = validation.pit[:, list(validation.scores).index(target)]
+    levels = np.linspace(0, 1, _CURVE)
+    inside = np.searchsorted(np.sort(np.abs(2 * pit - 1)), levels, side="right") / len(pit)
+    return {
+        "rows": len(pit),
+        "pit": np.histogram(pit, _BINS, (0, 1))[0].tolist(),
+        "curve": [_short(v) for v in inside],
+        "coverage": [[level, _short(share)] for level, share in scores.coverage.items()],
+        "crps": _short(scores.crps),
+        "crpsInterval": [_short(v) for v in scores.crps_interval],
+        "std": _short(scores.std),
+        "uniformity": _short(scores.uniformity),
+        "uniformityP": _short(scores.uniformity_p_value),
+        "independenceP": None if scores.independence_p_value is None else _short(scores.independence_p_value),
+        "worse": None if scores.worse_by is None else _short(scores.worse_by),
+        "worseInterval": None if scores.worse_interval is None else [_short(v) for v in scores.worse_interval],
+    }
+
+
+def _short(value: float) -> float | None:
+    """Five digits: more than is shown, and a page of 200 targets stays small."""
+    return None if not math.isfinite(value) else float(f"{value:.5g}")

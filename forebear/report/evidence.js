@@ -1,0 +1,247 @@
+"use strict";
+// What is known of one target: certificate, how its ancestors act, path, scores, calibration.
+
+const evidence = (() => {
+  const { el, svg, fmt, percent, pText, cut, plot, line, figure, table, fileName } = charts;
+  const { data } = forebear;
+  const ACTIONS = ["location", "scale", "shape", "dependence"];
+  const pSaid = (p) => p < 1e-4 ? "p " + pText(p) : "p = " + pText(p);
+
+  function pathFigure(target) {
+    const { path } = target;
+    const steps = path.nsr.map((_, i) => i);
+    const named = steps.length <= 24;
+    const labels = ["all", ...path.removed.map((unit) => "− " + unit)];
+    const slanted = named && labels.reduce((sum, text) => sum + text.length + 2, 0) * 6.4 > 440;
+    const most = Math.max(...labels.map((text) => Math.min(text.length, 16)));
+    const bottom = !named ? 44 : slanted ? 24 + 4.6 * most : 30;
+    const p = plot({ height: 236 + bottom, bottom, x: [-0.4, steps.length - 0.6], y: [0, 1.03],
+      yTicks: [0, 0.25, 0.5, 0.75, 1],
+      yLabel: "noise / (signal + noise)", xLabel: named ? null : "inputs removed", xTicks: named ? [] : undefined,
+        label: `Pruning path of ${target.name}` });
+    if (named) steps.forEach((step) =>
+      p.root.append(svg("text",
+      { class: "tick", x: p.X(step), y: p.floor + 17, "text-anchor": slanted ? "end" : "middle",
+      transform: slanted ? `rotate(-35 ${p.X(step)} ${p.floor + 17})` : null }, cut(labels[step], 16),
+        svg("title", {}, labels[step]))));
+    const width = Math.min(26, 0.5 * (p.X(1) - p.X(0)));
+    steps.slice(1).forEach((step) => {
+      const rise = Math.max(path.nsr[step] - path.nsr[step - 1], 0);
+      p.body.append(svg("rect", { class: "rise", x: p.X(step) - width / 2, y: p.Y(rise), width,
+        height: p.floor - p.Y(rise) }));
+    });
+    for (const other of path.others) p.body.append(svg("path",
+      { class: "run", d: line(other.map((v, i) => [p.X(i), p.Y(v)])) }));
+    p.body.append(svg("path", { class: "walk", d: line(path.nsr.map((v, i) => [p.X(i), p.Y(v)])) }));
+    path.nsr.forEach((v, i) =>
+      p.body.append(svg("circle", { class: path.enough[i] ? "enough" : "short", cx: p.X(i), cy: p.Y(v), r: 4.5 },
+      svg("title", {}, `${labels[i]}: ${fmt(v)}`))));
+    const last = path.enough.lastIndexOf(true);
+    if (path.units.length - last === path.chosen.length) {
+      p.body.prepend(svg("line", { class: "chosen", x1: p.X(last), x2: p.X(last), y1: p.top, y2: p.floor }));
+    }
+    return figure("Pruning path",
+      "Noise-to-signal ratio as the least telling input goes, one by one; bars are the increments. " +
+      "Blue dots still hold every chosen input." + (path.others.length ? " Thin lines are the other runs." : ""),
+      p.root, fileName("path", target.name));
+  }
+
+  function scoresFigure(target) {
+    const { path } = target;
+    const all = path.units.map((unit, i) =>
+      ({ unit, score: path.scores[0][i] || 0, chosen: path.chosen.includes(unit) }));
+    const ranked = all.sort((a, b) => b.score - a.score);
+    const shown = ranked.slice(0, 20);
+    const [width, left, row] = [520, 150, 24];
+    const height = row * shown.length + 30;
+    const most = Math.max(...shown.map((r) => r.score), 1e-9);
+    const root = svg("svg",
+      { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": `Scores of the candidates of ${target.name}` });
+    shown.forEach(({ unit, score, chosen }, i) => {
+      const y = 8 + row * i;
+      const length = score / most * (width - left - 64);
+      root.append(svg("text", { class: "name", x: left - 8, y: y + 14, "text-anchor": "end" }, cut(unit, 20),
+        svg("title", {}, unit)),
+        svg("rect", { class: chosen ? "enough" : "gone", x: left, y: y + 3, width: Math.max(length, 1),
+          height: row - 9 }),
+        svg("text", { class: "tick", x: left + Math.max(length, 1) + 6, y: y + 14 }, fmt(score)));
+    });
+    root.append(svg("line", { class: "axis", x1: left, x2: left, y1: 4, y2: height - 22 }));
+    return figure("Scores", "Share of the signal through each input while all are there; blue ones were chosen." +
+      (ranked.length > shown.length ? ` The first 20 of ${ranked.length}.` : ""), root,
+        fileName("scores", target.name));
+  }
+
+  function stepsTable(target) {
+    const { path } = target;
+    const rows = path.nsr.map((nsr, step) =>
+      ({ step, removed: step ? path.removed[step - 1] : "", nsr, rise: step ? nsr - path.nsr[step - 1] : null,
+      scores: path.scores[step] || null, mark: path.enough[step] && !path.enough[step + 1] ? "kept" : null }));
+    const plain = [
+      { title: "step", value: (r) => r.step },
+      { title: "removed", left: true, value: (r) => r.removed, text: (r) => r.removed || "–" },
+      { title: "NSR", hint: "noise / (signal + noise)", value: (r) => r.nsr, text: (r) => fmt(r.nsr, 4) },
+      { title: "increment", hint: "what the removal added to the NSR", value: (r) => r.rise,
+        text: (r) => fmt(r.rise, 2) },
+    ];
+    const scores = path.units.map((unit, i) =>
+      ({ title: cut(unit, 14), hint: `score of ${unit}`, value: (r) => r.scores && r.scores[i],
+      text: (r) => r.scores ? fmt(r.scores[i]) : "–" }));
+    const scored = path.scores.length > 1 && path.units.length <= 24;
+    return el("div", { class: "card" }, el("h3", {}, "Step by step"), table(plain, rows, { sort: 0 }),
+      scored && el("details", {}, el("summary", {}, "Scores at every step"),
+        table([plain[0], ...scores], rows, { sort: 0 })));
+  }
+
+  function certificate(target) {
+    const c = target.certificate;
+    if (!c) return [el("p", { class: "muted" },
+      "The rule that was used makes no certificate. discover(…, rule=\"certified\") does.")];
+    const verdict = (r) => {
+      if (r.kept) return r.p < c.level ? "needed" : "kept";
+      if (c.negligible.includes(r.unit)) return "negligible";
+      return !c.passes && r.p * c.rows.length < c.level ? "still shows" : "not needed";
+    };
+    const rows = c.rows.map((r) => ({ ...r, verdict: verdict(r), mark: r.kept ? "kept" : null }));
+    const lines = [];
+    if (c.jointly) lines.push(`All removed inputs together, with their pairs: ${pSaid(c.jointly.p)}.`);
+    lines.push(c.agrees ? "Both searches ended in this set."
+      : "The two searches ended in different sets; the smaller is shown.");
+    lines.push(`Level ${fmt(c.level)}, over all removed inputs.`);
+    return [table([
+      { title: "input", left: true, value: (r) => r.unit },
+      { title: "verdict", left: true, value: (r) => r.verdict },
+      { title: "p", value: (r) => r.p, text: (r) => pText(r.p), hint: "of a removed input: does the law still " +
+        "depend on it, given the chosen set? of a kept one: does it when this one is taken out?" },
+      { title: "effect", hint: "share of the variance of a feature of the latent that it explains",
+        value: (r) => r.effect, text: (r) => fmt(r.effect) },
+      { title: "shift", hint: "how far it moves the law, in standard deviations of the target", value: (r) => r.shift,
+        text: (r) => fmt(r.shift) },
+      { title: "|t|", hint: "the largest statistic", value: (r) => r.statistic, text: (r) => fmt(r.statistic) },
+      { title: "seen in", left: true, hint: "the side of the law that shows it most", value: (r) => r.moves },
+    ], rows), el("p", { class: "muted" }, lines.join(" "))];
+  }
+
+  function actionsFigure(target) {
+    const rows = target.effects;
+    const seen = ACTIONS.filter((action) => action !== "dependence" || rows.some((r) => r.dependence > 0));
+    const [width, left, row] = [520, 150, 30];
+    const height = row * rows.length + 34;
+    const root = svg("svg",
+      { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": `How each ancestor of ${target.name} acts` });
+    rows.forEach((r, i) => {
+      const y = 6 + row * i;
+      root.append(svg("text", { class: "name", x: left - 8, y: y + 17, "text-anchor": "end" }, cut(r.unit, 20),
+        svg("title", {}, r.unit)));
+      let x = left;
+      for (const action of seen) {
+        const size = r[action] * (width - left - 12);
+        root.append(svg("rect", { class: `share ${action}`, x, y: y + 3, width: Math.max(size - 1, 0),
+          height: row - 8 }, svg("title", {}, `${action}: ${percent(r[action])}`)));
+        if (size > 34) root.append(svg("text",
+          { class: `onbar on-${action}`, x: x + size / 2, y: y + 17, "text-anchor": "middle" }, percent(r[action])));
+        x += size;
+      }
+      if (seen.every((action) => !r[action])) root.append(svg("text", { class: "tick", x: left + 4, y: y + 17 },
+        "nothing seen"));
+    });
+    let x = left;
+    for (const action of seen) {
+      root.append(svg("rect", { class: `share ${action}`, x, y: height - 20, width: 12, height: 12 }),
+        svg("text", { class: "tick", x: x + 17, y: height - 10 }, action));
+      x += 17 + 7 * action.length + 18;
+    }
+    return figure("How each ancestor acts",
+      "Shares of its movement of the law: a shift (location), a stretch (scale), the rest (shape).", root,
+      fileName("actions", target.name));
+  }
+
+  function pitFigure(target) {
+    const c = target.calibration;
+    const bins = c.pit.length;
+    const heights = c.pit.map((count) => count * bins / c.rows);
+    const band = 1.96 * Math.sqrt(bins / c.rows);
+    const p = plot({ height: 250, x: [0, 1], y: [0, 1.08 * Math.max(1 + band, ...heights)],
+      xLabel: "place of the observation in its law (PIT)", yLabel: "density",
+      xTicks: [0, 0.25, 0.5, 0.75, 1], label: `PIT histogram of ${target.name}` });
+    p.body.append(svg("rect", { class: "band", x: p.X(0), width: p.X(1) - p.X(0), y: p.Y(1 + band),
+      height: p.Y(Math.max(1 - band, 0)) - p.Y(1 + band) }));
+    heights.forEach((v, i) =>
+      p.body.append(svg("rect", { class: "bar-fill s0", x: p.X(i / bins) + 0.5, width: p.X(1 / bins) - p.X(0) - 1,
+      y: p.Y(v), height: p.floor - p.Y(v) })));
+    p.body.append(svg("line", { class: "walk", x1: p.X(0), x2: p.X(1), y1: p.Y(1), y2: p.Y(1) }));
+    return figure("Is it calibrated?", "Flat when the law is right; the band holds 95% of the bars of a law that is.",
+      p.root, fileName("pit", target.name));
+  }
+
+  function coverageFigure(target) {
+    const c = target.calibration;
+    const p = plot({ height: 250, x: [0, 1], y: [0, 1], xLabel: "level of the central interval",
+      yLabel: "share of rows inside", xTicks: [0, 0.25, 0.5, 0.75, 1],
+      yTicks: [0, 0.25, 0.5, 0.75, 1], xText: percent, yText: percent, left: 58,
+        label: `Coverage of ${target.name}` });
+    p.body.append(svg("line", { class: "run", x1: p.X(0), y1: p.Y(0), x2: p.X(1), y2: p.Y(1) }),
+      svg("path", { class: "curve s0", d: line(c.curve.map((v, i) => [p.X(i / (c.curve.length - 1)), p.Y(v)])) }));
+    return figure("Do its intervals cover?",
+      c.coverage.map(([level, share]) => `${percent(share, 1)} in the ${percent(level)} interval`).join(", ") + ".",
+      p.root, fileName("coverage", target.name));
+  }
+
+  function calibration(target) {
+    const c = target.calibration;
+    if (!c) return [];
+    const lines = [`Judged on ${fmt(data.judged.rows, 6)} ${data.judged.what}.`,
+      `CRPS ${fmt(c.crps)} (95% interval ${fmt(c.crpsInterval[0])} to ${fmt(c.crpsInterval[1])}), ` +
+      `where the target's standard deviation is ${fmt(c.std)}.`];
+    if (c.independenceP !== null) {
+      const doubt = c.independenceP < 0.01 ? ", a sign that these laws still miss something" : "";
+      lines.push(`Latents against the inputs: ${pSaid(c.independenceP)}${doubt}.`);
+    }
+    if (target.student !== null) {
+      lines.push(`The network in this page is ${fmt(target.student, 2)} standard deviations from the flow that ` +
+        "taught it (Wasserstein-1).");
+    }
+    return [el("h2", {}, "Is the law right?"),
+      el("div", { class: "pair" }, pitFigure(target), coverageFigure(target)), el("p", {}, lines.join(" ")),
+      pruned(c)];
+  }
+
+  function pruned(c) {
+    if (c.worseInterval === null) return null;
+    const most = Math.max(c.worseInterval[1], 0);
+    const worse = `worse than the one on all candidates by at most ${fmt(most)} in CRPS`;
+    const verdict = c.worseInterval[1] < 0 ? "better than the one on all candidates"
+      : `${worse}, ${percent(most / c.crps, 1)} of it`;
+    return el("p", {}, el("b", {}, "Pruned against full. "), `The law on the ancestors alone is ${verdict} ` +
+      `(difference ${fmt(c.worse)}, 95% interval ${fmt(c.worseInterval[0])} to ${fmt(c.worseInterval[1])}).`);
+  }
+
+  function alternatives(target) {
+    if (!target.alternatives.length) return [];
+    return [el("h2", {}, "Other sets that would do"),
+      el("ul", {}, target.alternatives.map((a) => el("li", {}, el("b", {}, a.kept.join(", ") || "no input"),
+      a.closest === null ? ""
+        : `; closest to being rejected: ${a.closest}, ${pSaid(a.p)}`)))];
+  }
+
+  function frequencies(target) {
+    if (!target.frequencies) return [];
+    const rows = Object.entries(target.frequencies).map(([unit, share]) => ({ unit, share }));
+    return [el("h2", {}, `How often, in ${data.runs} runs`), table([
+      { title: "input", left: true, value: (r) => r.unit },
+      { title: "chosen in", value: (r) => r.share,
+        text: (r) => `${Math.round(r.share * data.runs)} of ${data.runs}` },
+    ], rows, { sort: 1, down: true })];
+  }
+
+  function groups(target) {
+    const entries = Object.entries(target.groups).filter(([unit]) => target.ancestors.some((a) => a.name === unit));
+    return entries.length
+      ? [el("p", { class: "muted" },
+      entries.map(([unit, columns]) => `${unit} stands for ${columns.join(", ")}.`).join(" "))] : [];
+  }
+
+  return {
+    pathFigure, scoresFigure, stepsTable, certificate, actionsFigure, calibration, alternatives, frequencies, groups,
+  };
+})();

@@ -1,0 +1,269 @@
+"use strict";
+// What if: sliders for the inputs of a target, and its law at once; settings can be pinned and compared.
+
+const explorer = (() => {
+  const { el, svg, fmt, percent, cut, plot, line, figure, fileName, ticks } = charts;
+  const LEVELS = [0.05, 0.25, 0.5, 0.75, 0.95];
+  const MOST_PINS = 4;
+  const MOST_BARS = 40;
+  const columns = forebear.twin ? forebear.twin.columns : [];
+  // One state for the whole page: a setting stays when another target is looked at.
+  const values = Object.fromEntries(columns.map((column) => [column.name, column.start]));
+  const pins = [];
+
+  const short = (column, value) => column.kind === "category" ? column.levels[value] : fmt(value, 4) +
+    (column.unit ? " " + column.unit : "");
+  const words = (law, given) => law.columns.map((c) => `${c.name} = ${short(c, given[c.name])}`).join(", ")
+    || "whatever the inputs";
+
+  function control(column, changed) {
+    const id = "input-" + columns.indexOf(column);
+    const name = el("label", { for: id }, column.name,
+      column.unit && el("span", { class: "unit" }, " " + column.unit));
+    if (column.kind === "category") {
+      const choice = el("select", { id, onchange: () => { values[column.name] = Number(choice.value); changed(); } },
+        column.levels.map((level, place) => el("option", { value: place, selected: place === values[column.name] },
+          level)));
+      return el("div", { class: "control" }, name, choice);
+    }
+    const slider = el("input", { type: "range", id, min: column.from, max: column.to, step: column.step });
+    const box = el("input", { type: "number", step: "any", "aria-label": column.name + ", exact value" });
+    const angle = column.kind === "periodic" ? el("span", {}) : null;
+    const show = () => {
+      slider.value = String(values[column.name]);
+      if (document.activeElement !== box) box.value = String(values[column.name]);
+      slider.setAttribute("aria-valuetext", short(column, values[column.name]));
+      const degrees = Math.round(360 * values[column.name] / column.period);
+      if (angle) angle.textContent = `${degrees}°, one turn is ${fmt(column.period, 5)}`.replace("-", "−");
+    };
+    const set = (value) => { values[column.name] = value; show(); changed(); };
+    slider.addEventListener("input", () => set(Number(Number(slider.value).toPrecision(10))));
+    box.addEventListener("input", () => {
+      const value = Number(box.value);
+      if (box.value.trim() !== "" && Number.isFinite(value)) set(value);
+    });
+    show();
+    const marks = column.kind === "real" ? el("div", { class: "ends" },
+      el("span", {}, "data from " + fmt(column.low, 3)), el("span", {}, "to " + fmt(column.high, 3)))
+        : el("div", { class: "ends" }, angle);
+    return el("div", { class: "control" }, el("div", { class: "row" }, name, box), slider, marks);
+  }
+
+  // Where the law is bounded on the page: the data's stretch, and more if a setting needs it.
+  function axis(target, law, settings) {
+    let [low, high] = law.axis;
+    for (const { given } of settings) {
+      const [a, b] = forebear.quantile(target, given, [0.01, 0.99]);
+      low = Math.min(low, a);
+      high = Math.max(high, b);
+    }
+    return [low, high];
+  }
+
+  // High enough for the bulk of every law; a needle is cut rather than making all else flat.
+  function ceiling(lines) {
+    let most = 0;
+    for (const points of lines) {
+      const kept = points.filter(Boolean).sort((a, b) => a[1] - b[1]);
+      const total = kept.reduce((sum, point) => sum + point[2], 0);
+      let sum = 0;
+      const bulk = kept.find((point) => (sum += point[2]) >= 0.9 * total);
+      if (bulk) most = Math.max(most, Math.min(kept[kept.length - 1][1], 2.2 * bulk[1]));
+    }
+    return 1.06 * most || 1;
+  }
+
+  function strips(p, target, settings) {
+    settings.forEach(({ given, series }, place) => {
+      const q = forebear.quantile(target, given, LEVELS);
+      const y = p.floor + 34 + 16 * place;
+      const clip = (v) => Math.min(Math.max(p.X(v), p.left), p.width - p.right);
+      p.root.append(
+        svg("line", { class: `thin s${series}`, x1: clip(q[0]), x2: clip(q[4]), y1: y, y2: y }),
+        svg("line", { class: `thick s${series}`, x1: clip(q[1]), x2: clip(q[3]), y1: y, y2: y }),
+        svg("circle", { class: `dot s${series}`, cx: clip(q[2]), cy: y, r: 4.5 },
+          svg("title", {}, LEVELS.map((l, i) => `${percent(l)}: ${fmt(q[i], 4)}`).join("\n"))));
+    });
+  }
+
+  function drawDensity(target, law, settings) {
+    const lines = settings.map(({ given }) => forebear.density(target, given));
+    const x = axis(target, law, settings);
+    const y = [0, ceiling(lines)];
+    const unit = law.unit ? `${target} (${law.unit})` : target;
+    const p = plot({ width: 720, height: 336 + 16 * settings.length, left: 56, bottom: 58 + 16 * settings.length, x,
+      y,
+      xLabel: cut(unit, 60), yLabel: "density", label: `Conditional law of ${target}` });
+    const window_ = ([v]) => v >= x[0] - (x[1] - x[0]) && v <= x[1] + (x[1] - x[0]);
+    const id = "clip-law";
+    p.root.prepend(svg("clipPath", { id },
+      svg("rect", { x: p.left, y: p.top, width: p.width - p.left - p.right, height: p.floor - p.top })));
+    p.body.setAttribute("clip-path", `url(#${id})`);
+    lines.forEach((points, place) => {
+      const { series } = settings[place];
+      const runs = points.reduce((found, point) => {
+        if (point === null) found.push([]);
+        else if (window_(point)) found[found.length - 1].push([p.X(point[0]), p.Y(Math.min(point[1], 4 * y[1]))]);
+        return found;
+      }, [[]]).filter((run) => run.length > 1);
+      for (const run of runs) {
+        if (series === 0) p.body.append(svg("path", { class: "area s0",
+          d: `${line(run)}L${run[run.length - 1][0].toFixed(2)} ${p.floor}L${run[0][0].toFixed(2)} ${p.floor}Z` }));
+        p.body.append(svg("path", { class: `curve s${series}`, d: line(run) }));
+      }
+    });
+    if (law.kind === "atoms") drawAtoms(p, target, settings);
+    strips(p, target, settings);
+    return p.root;
+  }
+
+  // An atom has a probability, not a density: a stem as high as its share of the plot.
+  function drawAtoms(p, target, settings) {
+    settings.forEach(({ given, series }, place) => {
+      for (const { value, p: mass } of forebear.masses(target, given)) {
+        const x = p.X(value) + 4 * place;
+        const top = p.floor - mass * (p.floor - p.top - 16);
+        p.root.append(svg("line", { class: `stem s${series}`, x1: x, x2: x, y1: p.floor, y2: top }),
+          svg("circle", { class: `dot s${series}`, cx: x, cy: top, r: 4 }));
+        if (place === 0 && mass > 0.005) {
+          const near = x > p.width - 150;
+          p.root.append(svg("text", { class: "note", x: x + (near ? -8 : 8), y: Math.max(top + 4, p.top + 10),
+            "text-anchor": near ? "end" : "start" },
+              `${percent(mass, mass < 0.1 ? 1 : 0)} at exactly ${fmt(value)}`));
+        }
+      }
+    });
+  }
+
+  function drawBars(target, law, settings) {
+    const all = settings.map(({ given }) => forebear.masses(target, given));
+    // Of a long lattice, the stretch that holds the laws.
+    let [from, to] = [0, all[0].length - 1];
+    if (all[0].length > MOST_BARS) {
+      const [low, high] = axis(target, law, settings);
+      const inside = all[0].map(({ value }) => value >= low && value <= high);
+      [from, to] = [Math.max(inside.indexOf(true), 0), Math.max(inside.lastIndexOf(true), 0)];
+    }
+    const shown = all.map((masses) => masses.slice(from, to + 1));
+    const count = shown[0].length;
+    const most = Math.max(...shown.flat().map(({ p }) => p));
+    const names = shown[0].map(({ value, label }) => label === null ? fmt(value, 4) : label);
+    const every = Math.ceil(count / 16);
+    const places = names.map((_, i) => i).filter((i) => i % every === 0);
+    const room = Math.floor(650 / Math.max(places.length, 1) / 7);
+    const p = plot({ width: 720, height: 340, left: 56, x: [-0.6, count - 0.4], y: [0, Math.min(1, 1.1 * most) || 1],
+      xLabel: cut(target, 60), yLabel: "probability", xTicks: places, xText: (i) => cut(names[i], Math.max(room, 4)),
+      label: `Conditional law of ${target}` });
+    const width = (p.X(1) - p.X(0)) * (count > MOST_BARS ? 0.95 : 0.72) / settings.length;
+    shown.forEach((masses, place) => {
+      const { series } = settings[place];
+      masses.forEach(({ p: mass }, i) => {
+        const x = p.X(i) + (place - settings.length / 2) * width;
+        p.body.append(svg("rect", { class: `bar-fill s${series}`, x, y: p.Y(mass), width: Math.max(width - 1, 0.5),
+          height: p.floor - p.Y(mass) },
+          svg("title", {}, `${names[i]}: ${percent(mass, 1)}`)));
+        if (settings.length * count <= 14) p.body.append(svg("text",
+          { class: "tick", x: x + width / 2, y: p.Y(mass) - 4,
+          "text-anchor": "middle" }, percent(mass, mass < 0.1 ? 1 : 0)));
+      });
+    });
+    return p.root;
+  }
+
+  const draw = (target, law, settings) => (law.kind === "lattice" ? drawBars : drawDensity)(target, law, settings);
+
+  // What is nothing beside the spread of the law is written as nothing.
+  function quantiles(target, given) {
+    const found = forebear.quantile(target, given, LEVELS);
+    const spread = found[found.length - 1] - found[0];
+    return found.map((v) => fmt(Math.abs(v) < 1e-6 * spread ? 0 : v, 4));
+  }
+
+  function numbers(target, law, settings, remove) {
+    const labels = law.levels.length > 0;
+    const heads = labels ? law.levels.slice(0, 8).map((level) => cut(level, 14))
+      : LEVELS.map((level) => percent(level));
+    const atoms = law.kind === "atoms" ? Array.from(law.values) : [];
+    const cells = (given) => labels ? forebear.masses(target, given).slice(0, 8).map(({ p }) => percent(p, 1))
+      : [...quantiles(target, given),
+        ...(atoms.length ? forebear.masses(target, given).slice(0, 3).map(({ p }) => percent(p, 1)) : [])];
+    const row = ({ given, series, pin }) => el("tr", {},
+      el("th", { scope: "row", class: "left" }, el("span", { class: `key s${series}`, "aria-hidden": "true" }),
+        pin ? words(law, given) : el("strong", {}, words(law, given))),
+      cells(given).map((text) => el("td", {}, text)),
+      el("td", { class: "act" },
+        pin && el("button", { type: "button", class: "small", "aria-label": "Remove the setting " + words(law, given),
+        onclick: () => remove(pin) }, "✕")));
+    return el("div", { class: "scroll" }, el("table", { class: "numbers" },
+      el("caption", {}, labels ? "Probability of each label" : "Quantiles of " + target),
+      el("thead", {}, el("tr", {}, el("th", { class: "left", scope: "col" }, "setting"),
+        heads.map((h) => el("th", { scope: "col" }, h)),
+        atoms.slice(0, 3).map((v) => el("th", { scope: "col" }, `exactly ${fmt(v)}`)),
+          el("th", {}, el("span", { class: "hidden" }, "remove")))),
+      el("tbody", {}, settings.map(row))));
+  }
+
+  function warning(target, given) {
+    const out = forebear.outside(target, given);
+    if (out.names.length) {
+      const verb = out.names.length > 1 ? "lie" : "lies";
+      return `Outside the data: ${out.names.join(", ")} ${verb} beyond every row, by ` +
+        `${fmt(out.furthest, 2)} standard deviations. The curve is an extrapolation.`;
+    }
+    if (forebear.lonely(target,
+      given)) return "No row of the data is near this combination. The curve is an extrapolation.";
+    return "";
+  }
+
+  function build(target) {
+    if (!forebear.twin) return missing();
+    const law = forebear.open(target);
+    const status = el("p", { class: "status", role: "status" });
+    const holder = figure("Conditional law of " + target, law.kind === "lattice" ? null :
+      "Under the curve: the median (dot), the middle half (thick) and the middle 90% (thin) of each setting.",
+      svg("svg", { viewBox: "0 0 720 340" }), fileName("law", target));
+    const under = el("div", {});
+    const pinButton = el("button", { type: "button", onclick: () => {
+      const free = [1, 2, 3, 4].find((series) => !pins.some((pin) => pin.series === series));
+      pins.push({ given: { ...values }, series: free });
+      now();
+    } }, "Pin this setting");
+    const reset = el("button", { type: "button", onclick: () => {
+      for (const column of law.columns) values[column.name] = column.start;
+      sliders.replaceChildren(...law.columns.map((column) => control(column, redraw)));
+      now();
+    } }, "Back to typical values");
+
+    function now() {
+      const settings = [{ given: values, series: 0 }, ...pins.map((pin) => ({ ...pin, pin }))];
+      holder.querySelector(".drawing").replaceChildren(draw(target, law, settings));
+      under.replaceChildren(numbers(target, law, settings,
+        (pin) => { pins.splice(pins.indexOf(pin), 1); now(); pinButton.focus(); }));
+      const said = warning(target, values);
+      if (status.textContent !== said) status.textContent = said;
+      status.classList.toggle("on", said !== "");
+      pinButton.disabled = pins.length >= MOST_PINS;
+    }
+    let waiting = false;
+    function redraw() {
+      if (waiting) return;
+      waiting = true;
+      requestAnimationFrame(() => { waiting = false; now(); });
+    }
+    const sliders = el("div", { class: "sliders" }, law.columns.map((column) => control(column, redraw)));
+    if (!law.columns.length) sliders.append(el("p", {}, "No input shapes this target: its law is always the same."));
+    now();
+    return el("div", { class: "explorer" },
+      el("div", { class: "controls" }, sliders, law.columns.length > 0 && el("div", { class: "buttons" }, pinButton,
+        reset), status),
+      el("div", { class: "view" }, holder, under));
+  }
+
+  const missing = () => el("p", { class: "muted" }, forebear.data.hasTable
+    ? "This page was made without a twin. found.report(\"report.html\", twin=True) fits one, and then the inputs " +
+      "can be moved here."
+    : "This result was saved without its table, so no twin could be fitted. Discover again, or pass a twin: " +
+      "found.report(\"report.html\", twin=twin).");
+
+  return { build, values };
+})();

@@ -1,0 +1,176 @@
+"use strict";
+// The page: answers, graph, and everything about the target that is selected, drawn when it is selected.
+
+(() => {
+  const { el, svg, cut, figure } = charts;
+  const { data } = forebear;
+  const byName = new Map(data.targets.map((target) => [target.name, target]));
+  const [MOST_SENTENCES, PAGE, MOST_TARGETS, MOST_INPUTS, MOST_IDLE] = [8, 40, 24, 40, 12];
+  const STATES = {
+    passes: ["✓", "certificate passes", "good"],
+    fails: ["!", "certificate does not pass", "bad"],
+    untested: ["?", "not tested", "open"],
+  };
+  let selected = null;
+  const listeners = [];
+
+  const said = (parts) => parts.map((part) => typeof part === "string" ? part : el("b", {}, part.name));
+  const spoken = (parts) => parts.map((part) => typeof part === "string" ? part : part.name).join("");
+  const badge = (state) => el("span", { class: `badge ${STATES[state][2]}`, title: STATES[state][1] },
+    el("span", { "aria-hidden": "true" }, STATES[state][0]), el("span", { class: "hidden" }, STATES[state][1]));
+
+  // Arrow keys move among the children of a list; one of them is in the tab order.
+  function roving(list, items) {
+    list.addEventListener("keydown", (event) => {
+      const all = items();
+      const here = all.indexOf(document.activeElement);
+      const to = { ArrowDown: here + 1, ArrowUp: here - 1, Home: 0, End: all.length - 1 }[event.key];
+      if (here < 0 || to === undefined || !all[to]) return;
+      event.preventDefault();
+      all[to].focus();
+    });
+  }
+
+  function answers() {
+    const section = document.getElementById("answers");
+    const many = data.targets.length > MOST_SENTENCES;
+    const list = el("ul", { class: many ? "answers many" : "answers" });
+    const item = (target) => {
+      const button = el("button",
+        { type: "button", class: "answer", "aria-pressed": "false", onclick: () => select(target.name, true) },
+        badge(target.state), el("span", {}, said(target.sentence)));
+      button.target = target.name;
+      return el("li", {}, button);
+    };
+    const mark = () => list.querySelectorAll(".answer").forEach((b) => b.setAttribute("aria-pressed",
+      String(b.target === selected)));
+    roving(list, () => [...list.querySelectorAll(".answer")]);
+    listeners.push(mark);
+    if (!many) {
+      list.append(...data.targets.map(item));
+      section.append(list);
+      return;
+    }
+    const count = (state) => data.targets.filter((target) => target.state === state).length;
+    const none = data.targets.filter((target) => !target.ancestors.length).length;
+    const tally = [["passes", "have a certificate that passes"], ["fails", "have one that does not"],
+      ["untested", "were not tested"]]
+      .filter(([state]) => count(state)).map(([state, text]) => `${count(state)} ${text}`);
+    section.append(el("p", { class: "lead" },
+      `${data.targets.length} targets: ${tally.join(", ")}; ${none} depend on none of the candidates.`));
+    const search = el("input", { type: "search", placeholder: "Find a target or an input",
+      "aria-label": "Find a target or an input", oninput: () => fillList(PAGE) });
+    const filter = el("select", { "aria-label": "Which targets", onchange: () => fillList(PAGE) },
+      [["", "all targets"], ["passes", "certificate passes"], ["fails", "certificate does not pass"],
+        ["untested", "not tested"], ["none", "no ancestor"], ["some", "with ancestors"]]
+        .map(([value, text]) => el("option", { value }, text)));
+    const told = el("span", { class: "muted", role: "status" });
+    const more = el("button", { type: "button", onclick: () => fillList(list.children.length + 5 * PAGE) },
+      "Show more");
+    function fillList(most) {
+      const wanted = search.value.trim().toLowerCase();
+      const named = ({ name, ancestors }) => [name, ...ancestors.map((a) => a.name)]
+        .some((text) => text.toLowerCase().includes(wanted));
+      const kind = ({ state, ancestors }) => ["", state, ancestors.length ? "some" : "none"].includes(filter.value);
+      const found = data.targets.filter((target) => named(target) && kind(target));
+      list.replaceChildren(...found.slice(0, most).map(item));
+      more.hidden = found.length <= most;
+      told.textContent = `${found.length} of ${data.targets.length}`;
+      mark();
+    }
+    fillList(PAGE);
+    section.append(el("div", { class: "finder" }, search, filter, told), list, more);
+  }
+
+  function graph() {
+    const section = document.getElementById("graph");
+    const used = new Set(data.targets.flatMap((target) => target.ancestors.map((a) => a.name)));
+    const whole = data.targets.length <= MOST_TARGETS && used.size <= MOST_INPUTS;
+    const legend = el("p", { class: "legend" });
+    const holder = figure(whole ? "Inputs and the laws they shape" : "What shapes the selected target", null,
+      svg("svg", { viewBox: "0 0 720 60" }), "graph");
+    const box = holder.querySelector(".drawing");
+    holder.append(legend);
+    section.append(holder);
+    const put = (drawn, targets) => {
+      box.replaceChildren(drawn.root);
+      legend.replaceChildren(...graphs.legend(targets));
+      drawn.show(selected);
+    };
+    if (whole) {
+      const idle = data.inputs.filter((name) => !used.has(name));
+      const fits = idle.length <= MOST_IDLE;
+      const shown = fits ? data.inputs : data.inputs.filter((name) => used.has(name));
+      const drawn = graphs.draw(data.targets, shown, fits ? 0 : idle.length, select);
+      put(drawn, data.targets);
+      listeners.push(() => drawn.show(selected));
+    } else {
+      listeners.push(() => {
+        const target = byName.get(selected);
+        const names = target.ancestors.map((ancestor) => ancestor.name);
+        const idle = target.path.units.filter((unit) => !names.includes(unit)).length;
+        put(graphs.draw([target], names, idle, select), [target]);
+      });
+    }
+  }
+
+  function detail() {
+    const target = byName.get(selected);
+    const section = document.getElementById("detail");
+    section.setAttribute("aria-label", "Evidence on " + target.name);
+    section.replaceChildren(...[
+      el("h1", { class: "target" }, target.name, " ", badge(target.state)),
+      data.targets.length > 1 && el("p", { class: "lead" }, said(target.sentence)), evidence.groups(target),
+      el("h2", {}, "What if?"), explorer.build(target.name),
+      el("h2", {}, "Evidence"), evidence.certificate(target),
+      el("div", { class: "pair" }, target.effects.length > 0 && evidence.actionsFigure(target),
+        evidence.scoresFigure(target)),
+      el("div", { class: "pair" }, evidence.pathFigure(target), evidence.stepsTable(target)),
+      evidence.frequencies(target), evidence.alternatives(target), evidence.calibration(target),
+    ].flat(2).filter(Boolean));
+  }
+
+  function about() {
+    const { about: made } = data;
+    const section = document.getElementById("about");
+    const text = (value) => value === null ? "–" : typeof value === "object" ? JSON.stringify(value) : String(value);
+    const pair = ([name, value]) => el("div", {}, el("dt", {}, name), el("dd", {}, text(value)));
+    const pairs = (entries) => el("dl", {}, entries.map(pair));
+    const facts = [["forebear", made.version], ...Object.entries(made.versions)];
+    if (made.data) facts.push(["rows", made.data.rows], ["columns used", made.data.columns]);
+    facts.push(["seed", made.settings.seed ?? "–"], ["seconds", made.seconds]);
+    section.append(el("p", {}, "To make this again:"), el("pre", {}, el("code", {}, made.call)));
+    if (made.command) section.append(el("p", {}, "or, on the command line:"),
+      el("pre", {}, el("code", {}, made.command)));
+    section.append(pairs(facts));
+    if (made.data) section.append(el("p", { class: "hash" }, "SHA-256 of the columns used: ",
+      el("code", {}, made.data.hash)));
+    section.append(el("details", {}, el("summary", {}, "Every setting"), pairs(Object.entries(made.settings))));
+    section.append(el("p", { class: "muted" },
+      "forebear claims observational dependence, never causation. This page is complete in itself and sends " +
+      "nothing anywhere."));
+  }
+
+  function select(name, move = false) {
+    if (!byName.has(name)) throw new Error("no target '" + name + "'");
+    if (name !== selected) {
+      selected = name;
+      detail();
+      listeners.forEach((listen) => listen());
+    }
+    const still = matchMedia("(prefers-reduced-motion: reduce)").matches;
+    if (move) document.getElementById("detail").scrollIntoView({ behavior: still ? "auto" : "smooth" });
+  }
+
+  const first = data.targets[0];
+  document.title = (data.targets.length === 1 ? spoken(first.sentence).split(/[;.] /)[0] : "What shapes " +
+    cut(forebear.targets.join(", "), 60)) + " – forebear";
+  document.getElementById("origin").textContent = [data.source,
+    data.rows === null ? null
+      : `${data.rows.toLocaleString("en-US").replace(/,/g, "\u202f")} rows`].filter(Boolean).join(", ");
+  answers();
+  graph();
+  if (first) select(first.name);
+  about();
+  Object.assign(forebear, { select, selected: () => selected });
+})();

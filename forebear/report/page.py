@@ -1,0 +1,104 @@
+"""One self-contained HTML page about a result."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+from importlib.resources import files
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from forebear._checks import InputError
+from forebear.report.contents import contents
+from forebear.report.evidence import Evidence, evidence
+from forebear.run.folder import write_bytes
+
+if TYPE_CHECKING:
+    from forebear.discovery.found import Found
+    from forebear.twin.twin import Twin
+
+ENDINGS = (".html", ".htm")
+_SCRIPTS = ("law.js", "charts.js", "explorer.js", "graph.js", "evidence.js", "page.js")
+# What would end the block of data, or break a line of script, in some reader or other.
+_ESCAPES = {ord(sign): f"\\u{ord(sign):04x}" for sign in "<>&\u2028\u2029"}
+
+
+def write_report(
+    found: Found,
+    file: str | Path,
+    *,
+    twin: Twin | bool | None,
+    held_out: Any,
+    seed: int,
+    progress: bool | None,
+    settings: dict[str, Any],
+) -> None:
+    """The work of `Found.report`."""
+    place = check_file(file)
+    told = evidence(found, twin, held_out=held_out, seed=seed, progress=progress, settings=settings)
+    write_bytes(place, page(found, told).encode())
+    place.chmod(0o644)
+
+
+def check_file(file: str | Path, option: str = "") -> Path:
+    """Refuse a file that could not be written, before the long work starts.
+
+    >>> check_file("report.pdf")
+    Traceback (most recent call last):
+    forebear._checks.InputError: report.pdf: the ending must be .html
+    """
+    place, name = Path(file), f"{option}{file}"
+    if place.suffix.lower() not in ENDINGS:
+        raise InputError(f"{name}: the ending must be .html")
+    if place.is_dir():
+        raise InputError(f"{name}: this is a folder: name a file in it")
+    if not place.parent.is_dir():
+        raise InputError(f"{name}: there is no folder {place.parent}: make it first")
+    return place
+
+
+def page(found: Found, told: Evidence | None) -> str:
+    """The page as text."""
+    style = _part("page.css")
+    scripts = [_part(name) for name in _SCRIPTS]
+    policy = "; ".join(
+        [
+            "default-src 'none'",
+            f"script-src {' '.join(_hash(script) for script in scripts)}",
+            f"style-src {_hash(style)}",
+            "img-src data: blob:",
+            "base-uri 'none'",
+            "form-action 'none'",
+        ]
+    )
+    blocks = {
+        "POLICY": policy,
+        "STYLE": f"<style>{style}</style>",
+        "DATA": f'<script type="application/json" id="data">{as_data(contents(found, told))}</script>',
+        "SCRIPTS": "\n".join(f"<script>{script}</script>" for script in scripts),
+    }
+    text = _part("page.html")
+    # One pass, piece by piece: what was put in is never searched for another mark.
+    pieces = text.split("%%")
+    return "".join(piece if place % 2 == 0 else blocks[piece] for place, piece in enumerate(pieces))
+
+
+def as_data(content: Any) -> str:
+    """JSON that can stand inside a page: no sign in it means anything to HTML.
+
+    >>> as_data({"a": "</script>"})
+    '{"a":"\\\\u003c/script\\\\u003e"}'
+    """
+    text = json.dumps(content, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    # A lone surrogate has no UTF-8: a question mark stands for it.
+    return text.encode("utf-8", "replace").decode().translate(_ESCAPES)
+
+
+def _part(name: str) -> str:
+    return (files("forebear") / "report" / name).read_text(encoding="utf-8")
+
+
+def _hash(text: str) -> str:
+    digest = hashlib.sha256(text.encode()).digest()
+    return f"'sha256-{base64.b64encode(digest).decode('ascii')}'"

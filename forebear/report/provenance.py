@@ -1,0 +1,120 @@
+"""Where a result comes from: settings, versions, data, and the call that makes it again."""
+
+from __future__ import annotations
+
+import platform
+import re
+import shlex
+from collections.abc import Mapping
+from importlib.metadata import version
+from pathlib import PurePath
+from typing import Any
+
+import forebear
+from forebear.discovery.found import Found
+from forebear.discovery.settings import PRESETS
+from forebear.run.folder import fingerprint
+
+_LIBRARIES = ("jax", "equinox", "numpy", "scipy", "pandas")
+_NAMED = {"rule": ("certified", "nsr-jump"), "sampler": ("flow", "gaussian", "mean")}
+_DEFAULTS = {"rule": "certified", "sampler": "flow", "preset": "fast", "joint": False, "runs": 1}
+# What a name may hold to go through the command line as it is: no pattern, no list, no assignment.
+_PLAIN = re.compile(r"[\w .+:()%/-]+")
+
+
+def provenance(found: Found) -> dict[str, Any]:
+    """What the end of a report says."""
+    table = found.table
+    return {
+        "version": forebear.__version__,
+        "settings": {name: _plain(value) for name, value in found.settings.items()},
+        "seconds": round(found.seconds, 1),
+        "versions": {"python": platform.python_version(), **{name: version(name) for name in _LIBRARIES}},
+        "data": None
+        if table is None
+        else {"rows": table.rows, "columns": len(table.columns), "hash": fingerprint(table)},
+        "call": call(found),
+        "command": command(found),
+    }
+
+
+def call(found: Found) -> str:
+    """Python that discovers the same again and writes the report; what cannot be written down is left as `...`."""
+    source = source_file(found)
+    arguments = ["table" if source is None else repr(source), f"targets={list(found.targets)!r}"]
+    arguments += [f"{name}={value!r}" for name, value in _roles(found).items()]
+    for name, value in _choices(found).items():
+        known = name not in _NAMED or value in _NAMED[name]
+        arguments.append(f"{name}={value!r}" if known else f"{name}=...")
+    line = f"found = fb.discover({', '.join(arguments)})"
+    if len(line) > 110:
+        line = "found = fb.discover(\n" + "".join(f"    {argument},\n" for argument in arguments) + ")"
+    return f'import forebear as fb\n\n{line}\nfound.report("report.html")'
+
+
+def command(found: Found) -> str | None:
+    """The same on the command line, where that can say it."""
+    source, roles, choices = source_file(found), _roles(found), _choices(found)
+    names = {name for q in found.questions.values() for name in (q.target, *q.inputs, *q.units)}
+    lists = any(isinstance(value, Mapping | list | tuple) for value in choices.values())
+    unknown = any(name in choices and choices[name] not in known for name, known in _NAMED.items())
+    if source is None or lists or unknown or not all(_PLAIN.fullmatch(name) for name in names):
+        return None
+    words = ["forebear", "discover", source]
+    for target in found.targets:
+        words += ["--target", target]
+    for option, name in (("--candidate", "candidates"), ("--keep", "keep")):
+        for target, columns in roles.get(name, {}).items():
+            words += [option, f"{target}={','.join(columns)}"]
+    for unit, columns in roles.get("groups", {}).items():
+        words += ["--group", f"{unit}={','.join(columns)}"]
+    for column, period in roles.get("periodic", {}).items():
+        words += ["--periodic", f"{column}={period!r}"]
+    for name, value in choices.items():
+        if name == "joint":
+            words.append("--joint")
+        elif name in ("rule", "sampler", "preset", "runs", "seed"):
+            words += [f"--{name}", str(value)]
+        else:
+            words += ["--set", f"{name}={value}"]
+    return f"{shlex.join([*words, '--out', 'run'])}\nforebear report run --out report.html"
+
+
+def source_file(found: Found) -> str | None:
+    """The name of the file; its folder is left out, since a page is shown to others."""
+    source = None if found.table is None else PurePath(found.table.source).name
+    return source if source is not None and source.lower().endswith((".csv", ".parquet")) else None
+
+
+def _roles(found: Found) -> dict[str, Any]:
+    """Candidates, kept inputs, groups and periods, those that are not the default."""
+    questions = found.questions
+    known = {name for q in questions.values() for name in q.inputs}
+    free = known - set(found.targets)
+    roles: dict[str, Any] = {}
+    if any(set(q.inputs) != free for q in questions.values()):
+        roles["candidates"] = {
+            target: [name for columns in q.units.values() for name in columns] for target, q in questions.items()
+        }
+    if any(q.keep for q in questions.values()):
+        roles["keep"] = {target: list(q.keep) for target, q in questions.items() if q.keep}
+    groups = {u: list(c) for q in questions.values() for u, c in q.units.items() if c != (u,)}
+    if groups:
+        roles["groups"] = groups
+    if found._periods():
+        roles["periodic"] = found._periods()
+    return roles
+
+
+def _choices(found: Found) -> dict[str, Any]:
+    """The settings that are not the defaults of their preset, and the seed."""
+    preset = PRESETS.get(str(found.settings.get("preset", "fast")), PRESETS["fast"])
+    usual = {**preset.flat(), **_DEFAULTS}
+    changed = {name: value for name, value in found.settings.items() if name in usual and value != usual[name]}
+    return {**changed, "seed": found.settings.get("seed", 0)}
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {str(name): _plain(item) for name, item in value.items()}
+    return value if isinstance(value, str | int | float | bool | None) else str(value)

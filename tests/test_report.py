@@ -1,0 +1,365 @@
+"""The report: what it says, that nothing of the data becomes markup, and what is refused."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import html
+import json
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import matplotlib.pyplot as plt
+import networkx as nx
+import numpy as np
+import pandas as pd
+import pytest
+from reports import HOSTILE_INPUT, HOSTILE_TARGET, full_size_twin, made_by_hand, verdict
+from toys import toy_twin
+
+import forebear as fb
+from forebear.cli import main
+from forebear.data.question import Question
+from forebear.data.table import read_columns
+from forebear.report.page import as_data
+from forebear.report.sentences import answers, plain
+from forebear.report.weights import pack_short
+
+Cli = Callable[..., tuple[int, str, str]]
+
+
+def sentence(found: fb.Found, target: str = "y") -> str:
+    return plain(answers(found)[target])
+
+
+def document(file: Path) -> dict[str, Any]:
+    """The data inside a page."""
+    text = file.read_text(encoding="utf-8")
+    [block] = re.findall(r'<script type="application/json" id="data">(.*?)</script>', text, re.S)
+    return json.loads(block)
+
+
+@pytest.fixture(scope="module")
+def found() -> fb.Found:
+    """Two targets with a table; nothing was trained."""
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.normal(size=(400, 3)), columns=["a", "b", "c"])
+    frame["y"] = frame["a"] + rng.normal(size=400)
+    frame["w"] = frame["b"] * rng.normal(size=400)
+    made = made_by_hand(["y", "w"], ["a", "b", "c"], {"y": ["a"], "w": ["a", "b"]})
+    return replace(made, table=read_columns(frame, "rig.csv", list(frame.columns)))
+
+
+@pytest.fixture(scope="module")
+def twin(found: fb.Found) -> fb.Twin:
+    assert found.table is not None
+    return toy_twin(found.table.frame(), {"y": ["a"], "w": ["a", "b"]})
+
+
+class TestSentences:
+    units = ["a", "b", "c"]
+
+    def test_ancestors(self) -> None:
+        found = made_by_hand(["y"], self.units, {"y": ["a", "b"]})
+        assert sentence(found) == "y depends on a and b; nothing else in the table is needed, p = 0.41."
+
+    def test_no_ancestor(self) -> None:
+        found = made_by_hand(["y"], self.units, {})
+        told = "y depends on none of the candidates; its law is the same whatever they are, p = 0.41."
+        assert sentence(found) == told
+
+    def test_everything_is_needed(self) -> None:
+        found = made_by_hand(["y"], self.units, {"y": self.units})
+        assert sentence(found) == "y depends on a, b and c, which is all that was offered."
+
+    def test_a_certificate_that_does_not_pass(self) -> None:
+        found = made_by_hand(["y"], self.units, {"y": ["a"]}, passes=False, jointly=verdict(1e-9, 0.2, ["c"]))
+        told = "y depends on a, but that is not the whole story: c still shows in its law, p < 0.0001."
+        assert sentence(found) == told
+
+    def test_negligible(self) -> None:
+        found = made_by_hand(["y"], self.units, {"y": ["a"]}, negligible=("b",), jointly=verdict(1e-9, 1e-4, ["b"]))
+        told = "y depends on a; nothing else in the table is needed. b shows too, but too weakly to count."
+        assert sentence(found) == told
+
+    def test_significant_together_but_weak(self) -> None:
+        found = made_by_hand(["y"], self.units, {"y": ["a"]}, jointly=verdict(0.001, 1e-4, ["b"]))
+        assert "what the rest still shows is too weak to count, p = 0.001." in sentence(found)
+
+    def test_alternatives(self) -> None:
+        found = made_by_hand(["y"], self.units, {"y": ["a"]}, alternatives={("b",): {}})
+        assert sentence(found).endswith("So would b do.")
+        found = made_by_hand(["y"], self.units, {"y": ["a"]}, alternatives={("b",): {}, ("c",): {}})
+        assert sentence(found).endswith("2 other sets would do as well.")
+
+    def test_several_runs(self) -> None:
+        found = made_by_hand(["y"], self.units, {"y": ["a", "b"]})
+        three = replace(
+            found,
+            runs=found.runs * 3,
+            choices=(*found.choices * 2, {"y": ("a",)}),
+            certified=found.certified * 3,
+        )
+        assert sentence(three).startswith("y depends on a and b (2 of 3 runs); nothing else in the table")
+        other = replace(three, choices=(found.choices[0], {"y": ("a",)}, {"y": ("a",)}))
+        told = "y depends on a. The runs disagree; the evidence shown is of the first, which chose a and b."
+        assert sentence(other) == told
+
+    def test_a_rule_without_certificate(self) -> None:
+        found = made_by_hand(["y"], self.units, {"y": ["a"]}, certified=False)
+        assert sentence(found).endswith("whether anything else is needed was not tested.")
+
+    def test_kept_by_request_and_candidates(self) -> None:
+        found = made_by_hand(["y", "w"], self.units, {"y": ["a"]})
+        y = Question("y", ("a", "b"), {"a": ("a",)}, ("b",))
+        told = sentence(replace(found, questions={**found.questions, "y": y}))
+        assert told.startswith("y depends on a, beside b (kept by request); no other candidate is needed")
+
+
+def test_the_page_holds_everything(found: fb.Found, twin: fb.Twin, tmp_path: Path) -> None:
+    file = tmp_path / "report.html"
+    found.report(file, twin)
+    data = document(file)
+    y = data["targets"][0]
+    assert "".join(p if isinstance(p, str) else p["name"] for p in y["sentence"]) == sentence(found)
+    assert [row["unit"] for row in y["certificate"]["rows"]] == ["a", "b", "c"]
+    assert y["path"]["removed"] == list(found.runs[0]["y"].removed) and len(y["path"]["nsr"]) == 4
+    assert sum(y["calibration"]["pit"]) == data["judged"]["rows"] == 400
+    assert "may have been fitted on" in data["judged"]["what"]
+    assert list(data["twin"]["laws"]) == ["y", "w"]
+    assert data["twin"]["laws"]["w"]["inputs"] == [0, 1]
+    about = data["about"]
+    assert about["settings"]["seed"] == 7 and len(about["data"]["hash"]) == 64
+    assert "fb.discover('rig.csv', targets=['y', 'w'], seed=7)" in about["call"]
+    assert about["command"].startswith("forebear discover rig.csv --target y --target w --seed 7 --out run")
+    assert not [other for other in tmp_path.iterdir() if other != file]
+
+
+def test_the_call_is_the_one_that_was_made(found: fb.Found) -> None:
+    from forebear.report.provenance import call, command
+
+    q = Question("y", ("a", "b", "c"), {"pair": ("a", "b")}, ("c",))
+    settings = {**found.settings, "steps": 300, "rule": "MyRule", "joint": True}
+    other = replace(found, questions={**found.questions, "y": q}, settings=settings)
+    text = call(other)
+    assert "keep={'y': ['c']}" in text and "groups={'pair': ['a', 'b']}" in text
+    assert "rule=...," in text and "steps=300" in text
+    assert command(other) is None
+    told = command(replace(other, settings={**settings, "rule": "nsr-jump"}))
+    assert told is not None and "--keep y=c --group pair=a,b" in told and "--set steps=300" in told
+
+
+def test_no_twin(found: fb.Found, tmp_path: Path) -> None:
+    found.report(tmp_path / "a.html", twin=False)
+    data = document(tmp_path / "a.html")
+    assert data["twin"] is None and data["hasTable"] and data["targets"][0]["calibration"] is None
+    replace(found, table=None).report(tmp_path / "b.html")
+    data = document(tmp_path / "b.html")
+    assert data["twin"] is None and not data["hasTable"] and data["about"]["command"] is None
+
+
+def test_nothing_in_the_data_is_markup(tmp_path: Path) -> None:
+    found = made_by_hand([HOSTILE_TARGET, "\ud800"], [HOSTILE_INPUT, "b"], {HOSTILE_TARGET: [HOSTILE_INPUT]})
+    found.report(tmp_path / "r.html")
+    text = (tmp_path / "r.html").read_text(encoding="utf-8")
+    assert document(tmp_path / "r.html")["targets"][0]["name"] == HOSTILE_TARGET
+    body = text.split("</style>")[1]
+    assert "hacked=1</" not in body and "<img" not in body and "\u2028" not in text and "\u2029" not in text
+    # The blocks are those of the template and no others.
+    assert body.count("<script") == body.count("</script") == 7
+    for sign in "<>&\u2028\u2029":
+        assert sign not in as_data({"x": sign})
+
+
+def test_the_policy_allows_what_is_in_the_page_and_nothing_else(found: fb.Found, tmp_path: Path) -> None:
+    found.report(tmp_path / "r.html", twin=False)
+    text = (tmp_path / "r.html").read_text(encoding="utf-8")
+    policy = html.unescape(re.findall(r'Content-Security-Policy" content="(.*?)"', text)[0])
+    assert policy.startswith("default-src 'none'") and "unsafe" not in policy and "http" not in policy
+    blocks = re.findall(r"<script>(.*?)</script>", text, re.S) + re.findall(r"<style>(.*?)</style>", text, re.S)
+    assert len(blocks) == 7
+    for block in blocks:
+        assert base64.b64encode(hashlib.sha256(block.encode()).digest()).decode() in policy
+        assert "innerHTML" not in block and "insertAdjacentHTML" not in block and "document.write" not in block
+    assert not re.findall(r'(?:src|href)="(?!#)', text.split("<script>")[0])
+
+
+def test_two_hundred_targets_fit(tmp_path: Path) -> None:
+    targets, inputs = [f"target {i}" for i in range(200)], [f"input {i}" for i in range(20)]
+    ancestors = {t: inputs[i % 17 : i % 17 + i % 4] for i, t in enumerate(targets)}
+    found = made_by_hand(targets, inputs, ancestors)
+    found.report(tmp_path / "r.html", full_size_twin(targets, inputs, ancestors))
+    assert (tmp_path / "r.html").stat().st_size < 5_000_000
+
+
+def test_sixteen_bits_are_close() -> None:
+    weights = np.random.default_rng(0).normal(size=(48, 25)) * np.logspace(-3, 2, 25)
+    packed = pack_short(weights)
+    short = np.frombuffer(base64.b64decode(packed["data"]), "<i2").reshape(48, 25)
+    scale = np.frombuffer(base64.b64decode(packed["scale"]["data"]), "<f4")
+    assert np.abs(short * scale - weights).max(axis=0) == pytest.approx(0, abs=2e-5 * np.abs(weights).max())
+    assert (np.abs(short * scale - weights) < 2e-5 * np.abs(weights).max(axis=0)).all()
+
+
+def test_the_same_page_twice(found: fb.Found, twin: fb.Twin, tmp_path: Path) -> None:
+    found.report(tmp_path / "a.html", twin)
+    found.report(tmp_path / "b.html", twin)
+    assert (tmp_path / "a.html").read_bytes() == (tmp_path / "b.html").read_bytes()
+
+
+def test_a_page_is_whole_or_the_old_one_stays(
+    found: fb.Found, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "r.html"
+    file.write_text("the old one", encoding="utf-8")
+
+    def fail(*paths: Any) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("os.replace", fail)
+    with pytest.raises(fb.InputError, match="cannot write there"):
+        found.report(file, twin=False)
+    assert file.read_text(encoding="utf-8") == "the old one" and len(list(tmp_path.iterdir())) == 1
+
+
+@pytest.mark.parametrize(
+    ("file", "options", "message"),
+    [
+        ("report.pdf", {}, "the ending must be .html"),
+        ("none/report.html", {}, "there is no folder .*none: make it first"),
+        (".html", {}, "the ending must be .html"),
+        ("r.html", {"twin": "yes"}, "twin must be a twin, True, False or None; got 'yes'"),
+        ("r.html", {"stesp": 3}, "unknown setting 'stesp'. Did you mean 'steps'?"),
+    ],
+)
+def test_bad_input(found: fb.Found, tmp_path: Path, file: str, options: dict[str, Any], message: str) -> None:
+    with pytest.raises(fb.InputError, match=message):
+        found.report(tmp_path / file, **options)
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_twin_that_does_not_fit(found: fb.Found, twin: fb.Twin, tmp_path: Path) -> None:
+    assert found.table is not None
+    file = tmp_path / "r.html"
+    with pytest.raises(fb.InputError, match="twin has the targets"):
+        found.report(file, toy_twin(found.table.frame(), {"y": ["a"]}))
+    with pytest.raises(fb.InputError, match="twin is joint"):
+        found.report(file, replace(twin, joint=True))
+    with pytest.raises(fb.InputError, match="saved without its table"):
+        replace(found, table=None).report(file, twin=True)
+
+
+@pytest.fixture
+def cli(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Cli:
+    monkeypatch.chdir(tmp_path)
+
+    def run(*arguments: str) -> tuple[int, str, str]:
+        capsys.readouterr()
+        status = main(list(arguments))
+        captured = capsys.readouterr()
+        return status, captured.out, captured.err
+
+    return run
+
+
+def test_the_command_uses_the_twin_of_the_run(cli: Cli, found: fb.Found, twin: fb.Twin, tmp_path: Path) -> None:
+    found.save(tmp_path / "run")
+    twin.save(tmp_path / "run" / "twin")
+    status, out, err = cli("report", "run")
+    assert (status, err) == (0, "") and "The report is in run/report.html" in out
+    assert document(tmp_path / "run" / "report.html")["twin"] is not None
+    assert found.table is not None
+    found.table.frame().head(50).to_csv(tmp_path / "new.csv", index=False)
+    assert cli("report", "run", "--out", "r.html", "--held-out", "new.csv")[0] == 0
+    assert document(tmp_path / "r.html")["judged"] == {"rows": 50, "what": "rows given to judge on"}
+    status, out, err = cli("report", "run", "--no-laws", "--out", "plain.html")
+    assert status == 0 and document(tmp_path / "plain.html")["twin"] is None
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("nowhere",), "nowhere: no such run folder"),
+        (("empty",), "empty: there is no finished run in this folder"),
+        (("run", "--out", "r.txt"), "--out r.txt: the ending must be .html"),
+        (("run", "--out", "no/r.html"), "--out no/r.html: there is no folder no: make it first"),
+        (("run", "--out", "folder.html"), "--out folder.html: this is a folder: name a file in it"),
+        (("run", "--held-out", "none.csv"), "none.csv: no such file"),
+        (("run", "--seed", "-1"), "--seed"),
+        ((), "RUN"),
+    ],
+)
+def test_bad_input_is_told_in_one_line(
+    cli: Cli, found: fb.Found, twin: fb.Twin, tmp_path: Path, arguments: tuple[str, ...], message: str
+) -> None:
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "folder.html").mkdir()
+    found.save(tmp_path / "run")
+    twin.save(tmp_path / "run" / "twin")
+    status, out, err = cli("report", *arguments)
+    assert (status, out) == (2, "") and message in err and err.count("\n") == 1
+    assert not list(tmp_path.rglob("report.html"))
+
+
+@pytest.mark.parametrize("ending", ["dot", "graphml", "json"])
+def test_the_graph_goes_to_other_programs(tmp_path: Path, ending: str) -> None:
+    found = made_by_hand(["y", 'q"\\\x01'], ["a", "b"], {"y": ["a"], 'q"\\\x01': ["a", "b"]}, certified=False)
+    file = tmp_path / f"g.{ending}"
+    found.save_graph(file)
+    if ending == "dot":
+        text = file.read_text(encoding="utf-8")
+        assert '"a" -> "y" [' in text and '"q\\"\\\\\x01" [shape=box];' in text and "None" not in text
+        return
+    read = nx.read_graphml(file) if ending == "graphml" else None
+    graph = nx.node_link_graph(json.loads(file.read_text()), edges="edges") if read is None else read
+    assert graph.number_of_edges() == 3 and graph.edges["a", "y"]["frequency"] == 1.0
+    assert graph.nodes["y"]["target"] is True and "p_value" not in graph.edges["a", "y"]
+
+
+def test_graph_refusals(found: fb.Found, tmp_path: Path) -> None:
+    with pytest.raises(fb.InputError, match="the ending must be .dot, .graphml or .json"):
+        found.save_graph(tmp_path / "g.png")
+    with pytest.raises(fb.InputError, match="there is no folder"):
+        found.save_graph(tmp_path / "no" / "g.dot")
+    with pytest.raises(fb.InputError, match="Did you mean 'effect'"):
+        found.adjacency("efect")
+
+
+def test_adjacency(found: fb.Found) -> None:
+    assert found.adjacency().to_dict() == {"y": {"a": 1, "b": 0, "c": 0}, "w": {"a": 1, "b": 1, "c": 0}}
+    weights = found.adjacency("effect")
+    assert weights.loc["a", "y"] == 0.4 and np.isnan(weights.loc["c", "y"])
+
+
+def test_figures_take_and_return_an_axis(found: fb.Found, twin: fb.Twin) -> None:
+    assert found.table is not None
+    told = twin.validate(found.table.frame().head(60))
+    rows = found.table.frame(["a", "b"]).head(2)
+    draw: list[Callable[..., Any]] = [
+        lambda ax: found.plot_scores("y", ax=ax),
+        lambda ax: twin.plot_law(rows, "y", ax=ax),
+        lambda ax: told.plot_calibration(ax=ax),
+        lambda ax: told.plot_calibration("w", ax=ax),
+    ]
+    for each in draw:
+        axis = plt.subplots()[1]
+        assert each(axis) is axis and each(None) is not axis
+        plt.close("all")
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda f, t: f.plot_scores("z"), "'z' is not a target"),
+        (lambda f, t: t.plot_law({"a": [0.0], "b": [0.0]}), "target: this twin has several"),
+        (lambda f, t: t.plot_law({"a": [0.0], "b": [0.0]}, "z"), "target: 'z' is not one of this twin"),
+        (lambda f, t: t.plot_law({"a": [0.0] * 9, "b": [0.0] * 9}, "y"), "a figure shows 1 to 5 rows"),
+    ],
+)
+def test_figures_refuse(found: fb.Found, twin: fb.Twin, call: Callable[..., Any], message: str) -> None:
+    with pytest.raises(fb.InputError, match=message):
+        call(found, twin)
+    plt.close("all")

@@ -1,0 +1,270 @@
+"""The report in a browser: no errors, the numbers of Python, and keys alone are enough."""
+
+from __future__ import annotations
+
+import json
+import struct
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from browser import Browser, find_browser
+from reports import HOSTILE_INPUT, HOSTILE_LEVEL, HOSTILE_TARGET, TINY, every_kind, full_size_twin, made_by_hand
+
+import forebear as fb
+
+BINARY = find_browser()
+pytestmark = pytest.mark.skipif(
+    BINARY is None, reason="no Chromium: install one, or set FOREBEAR_BROWSER to its path"
+)
+LEVELS = [0.001, 0.05, 0.25, 0.5, 0.75, 0.95, 0.999]
+Page = tuple[Browser, fb.Twin, pd.DataFrame]
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, fb.Twin, pd.DataFrame]:
+    """A page with laws of every kind."""
+    table, found = every_kind()
+    twin = found.twin(**TINY).distil(rows=512, steps=100)
+    file = tmp_path_factory.mktemp("page") / "report.html"
+    found.report(file, twin)
+    return file, twin, table
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    assert BINARY is not None
+    with Browser(BINARY) as browser:
+        yield browser
+
+
+@pytest.fixture
+def page(browser: Browser, made: tuple[Path, fb.Twin, pd.DataFrame]) -> Iterator[Page]:
+    """The page, freshly loaded; whatever a test does, no error may be left in the console."""
+    file, twin, table = made
+    browser.problems.clear()
+    browser.look("light")
+    browser.size(1280, 900)
+    browser.open(file)
+    yield browser, twin, table
+    assert browser.problems == []
+
+
+def call(browser: Browser, function: str, *arguments: Any) -> Any:
+    return browser.run(f"{function}({', '.join(json.dumps(argument) for argument in arguments)})")
+
+
+def state(twin: fb.Twin, row: pd.DataFrame) -> dict[str, Any]:
+    return {name: row[name].iloc[0].item() if name != "kind" else row[name].iloc[0] for name in twin.inputs}
+
+
+def test_quantiles_are_those_of_python(page: Page) -> None:
+    browser, twin, table = page
+    for number in range(8):
+        row = table.iloc[[number]]
+        theirs = twin.quantile(row, LEVELS)[:, 0]
+        for place, target in enumerate(twin.targets):
+            ours = call(browser, "forebear.quantile", target, state(twin, row), LEVELS)
+            scale = twin.outputs[place].scale
+            assert np.abs(np.array(ours) - theirs[:, place]).max() <= 1e-3 * scale, target
+
+
+def test_probabilities_are_those_of_python(page: Page) -> None:
+    browser, twin, table = page
+    row = table.iloc[[5]]
+    for target in ("count", "rain", "label"):
+        place = twin.targets.index(target)
+        masses = call(browser, "forebear.masses", target, state(twin, row))
+        values = [mass["value"] for mass in masses]
+        assert values == twin.outputs[place].dequantiser.values.tolist()
+        y = np.zeros((len(values), len(twin.targets)))
+        y[:, place] = values
+        given = pd.concat([row] * len(values))
+        theirs = np.exp(twin.log_prob(given, y)[:, place])
+        assert [mass["p"] for mass in masses] == pytest.approx(theirs, abs=1e-4)
+
+
+def test_densities_are_those_of_python(page: Page) -> None:
+    browser, twin, table = page
+    row, place = table.iloc[[3]], twin.targets.index("y")
+    points = np.array([p[:2] for p in call(browser, "forebear.density", "y", state(twin, row))])[::10]
+    y = np.zeros((len(points), len(twin.targets)))
+    y[:, place] = points[:, 0]
+    theirs = np.exp(twin.log_prob(pd.concat([row] * len(points)), y)[:, place])
+    assert points[:, 1] == pytest.approx(theirs, rel=5e-3, abs=1e-4)
+
+
+def test_outside_is_that_of_python(page: Page) -> None:
+    browser, twin, table = page
+    row = table.iloc[[0]].assign(a=90.0)
+    ours = call(browser, "forebear.outside", "y", state(twin, row))
+    assert ours["furthest"] == pytest.approx(twin.outside(row)[0]) and ours["names"] == ["a"]
+
+
+def test_a_slider_moves_the_law_to_the_right_place(page: Page) -> None:
+    browser, twin, _ = page
+    call(browser, "forebear.select", "rain")
+    before = browser.run("document.querySelector('.curve.s0').getAttribute('d')")
+    browser.run("{const s = document.getElementById('input-0'); s.value = 53; s.dispatchEvent(new Event('input'))}")
+    browser.wait("document.querySelector('.numbers tbody tr').textContent.includes('a = 53')")
+    assert browser.run("document.querySelector('.curve.s0').getAttribute('d')") != before
+    cells = browser.run("[...document.querySelectorAll('.numbers tbody tr td')].map((cell) => cell.textContent)")
+    given = {name: [53.0] if name != "kind" else ["plain"] for name in twin.inputs}
+    theirs = twin.quantile(given, [0.05, 0.25, 0.5, 0.75, 0.95])[:, 0, twin.targets.index("rain")]
+    told = [float(cell.replace("−", "-")) for cell in cells[:5]]
+    assert told == pytest.approx(theirs, abs=1e-3 * twin.outputs[2].scale)
+
+
+def test_leaving_the_data_is_said(page: Page) -> None:
+    browser, _, _ = page
+    status = "document.querySelector('.status').textContent"
+    assert browser.run(status) == ""
+    box = "document.querySelector('.control input[type=number]')"
+    browser.run(f"{{const b = {box}; b.value = 70; b.dispatchEvent(new Event('input'))}}")
+    browser.wait(f"{status}.includes('Outside the data: a lies beyond every row')")
+    browser.run("[...document.querySelectorAll('button')].find((b) => b.textContent.startsWith('Back')).click()")
+    browser.wait(f"{status} === ''")
+
+
+def test_settings_are_pinned_and_compared(page: Page) -> None:
+    browser, _, _ = page
+    pin = "[...document.querySelectorAll('button')].find((b) => b.textContent === 'Pin this setting')"
+    curves = "document.querySelectorAll('.curve[class*=s]').length"
+    for number in range(4):
+        browser.run(
+            f"{{const s = document.querySelector('.control select'); s.value = {number % 3};"
+            "s.dispatchEvent(new Event('change'))}"
+        )
+        browser.run(f"{pin}.click()")
+    assert (
+        browser.run(f"{pin}.disabled") and browser.run("document.querySelectorAll('.numbers tbody tr').length") == 5
+    )
+    assert browser.run("document.querySelector('.explorer').querySelectorAll('.curve').length") == 5
+    browser.run("document.querySelector('.numbers .act button').click()")
+    assert browser.run("document.querySelector('.explorer').querySelectorAll('.curve').length") == 4
+    assert browser.run(curves) >= 4 and not browser.run(f"{pin}.disabled")
+
+
+def test_keys_alone_are_enough(page: Page) -> None:
+    browser, _, _ = page
+    browser.run("document.querySelector('.node.goal').focus()")
+    browser.press("ArrowDown", 40)
+    assert browser.run("forebear.selected()") == "count"
+    browser.press("ArrowDown", 40)
+    browser.press("Enter", 13)
+    assert browser.run("forebear.selected()") == "rain"
+    assert browser.run("document.querySelector('h1.target').textContent").startswith("rain")
+    browser.run("document.querySelector('.answer').focus()")
+    browser.press("Enter", 13)
+    assert browser.run("forebear.selected()") == "y"
+    browser.run("document.querySelector('.control input[type=range]').focus()")
+    before = float(browser.run("document.activeElement.value"))
+    browser.press("ArrowRight", 39)
+    browser.wait("document.activeElement.type === 'range'")
+    assert float(browser.run("document.activeElement.value")) > before
+    browser.run("document.querySelector('thead th:nth-child(3) button').focus()")
+    browser.press("Enter", 13)
+    assert browser.run("document.querySelector('#detail th[aria-sort=ascending] button').textContent.trim()")
+
+
+def test_a_click_on_a_node_selects_and_on_an_input_shows(page: Page) -> None:
+    browser, _, _ = page
+    places = browser.run(
+        "[...document.querySelectorAll('.node.goal')].map((n) => {const r = n.getBoundingClientRect();"
+        "return [r.x + r.width / 2, r.y + r.height / 2]})"
+    )
+    browser.click(*places[1])
+    assert browser.run("forebear.selected()") == "count"
+    browser.run("document.querySelector('.node.source').dispatchEvent(new Event('click'))")
+    assert browser.run("document.querySelectorAll('.graph path.edge.on').length") == 2
+
+
+def test_tables_sort(page: Page) -> None:
+    browser, _, _ = page
+    column = "[...document.querySelectorAll('#detail table:not(.numbers) tbody tr td:first-child')]"
+    names = f"{column}.slice(0, 5).map((cell) => cell.textContent)"
+    assert browser.run(names)[0] == "a"
+    button = "document.querySelector('#detail table:not(.numbers) thead th:nth-child(1) button')"
+    browser.run(f"{button}.click()")
+    browser.run(f"{button}.click()")
+    assert browser.run(names) == sorted(browser.run(names), reverse=True) and browser.run(names)[0] == "n"
+
+
+def test_hostile_names_are_text(page: Page) -> None:
+    browser, _, _ = page
+    for target in (HOSTILE_TARGET, "label"):
+        call(browser, "forebear.select", target)
+        shown = browser.run("document.querySelector('main').textContent")
+        assert HOSTILE_TARGET in shown and HOSTILE_INPUT in shown
+    assert HOSTILE_LEVEL in shown
+    assert browser.run("window.hacked === undefined && document.querySelectorAll('img').length === 0")
+
+
+def test_figures_are_taken_along(page: Page) -> None:
+    browser, _, _ = page
+    figures = browser.run("document.querySelectorAll('figure').length")
+    assert figures >= 6
+    for number in range(figures):
+        one = f"document.querySelectorAll('figure .drawing > svg')[{number}]"
+        text = browser.run(f"charts.standalone({one}).text")
+        assert text.startswith("<svg") and "var(--" not in text and "#ffffff" in text
+        size = browser.run(f"charts.asPng({one}).then((blob) => blob.size)")
+        assert size > 1_000
+    assert browser.run("document.documentElement.hasAttribute('data-export')") is False
+
+
+@pytest.mark.parametrize("look", [("light", "screen"), ("dark", "screen"), ("light", "print"), ("dark", "print")])
+def test_light_dark_and_print(page: Page, look: tuple[str, str], tmp_path: Path) -> None:
+    browser, _, _ = page
+    browser.look(*look)
+    ground = browser.run("getComputedStyle(document.body).backgroundColor")
+    assert ground == ("rgb(20, 23, 27)" if look == ("dark", "screen") else "rgb(255, 255, 255)")
+    picture = browser.screenshot(tmp_path / "page.png")
+    width, height = struct.unpack(">II", picture[16:24])
+    assert width == 1280 and height > 2_000
+
+
+@pytest.mark.parametrize("width", [1280, 800, 400])
+def test_nothing_sticks_out(page: Page, width: int) -> None:
+    browser, _, _ = page
+    browser.size(width, 800)
+    assert browser.run("document.documentElement.scrollWidth") <= width
+
+
+def test_two_hundred_targets(browser: Browser, tmp_path: Path) -> None:
+    targets, inputs = [f"target {i}" for i in range(200)], [f"input {i}" for i in range(20)]
+    ancestors = {t: inputs[i % 17 : i % 17 + i % 4] for i, t in enumerate(targets)}
+    twin = full_size_twin(targets, inputs, ancestors)
+    file = tmp_path / "report.html"
+    made_by_hand(targets, inputs, ancestors).report(file, twin)
+    browser.problems.clear()
+    browser.open(file)
+    assert browser.run("document.querySelectorAll('.answer').length") < 60
+    browser.run(
+        "{const s = document.querySelector('input[type=search]'); s.value = 'target 17';"
+        "s.dispatchEvent(new Event('input'))}"
+    )
+    assert browser.run("document.querySelectorAll('.answer').length") == 11
+    seconds = browser.run(
+        "(() => {const start = performance.now(); for (let i = 0; i < 40; i++) forebear.select('target ' + i);"
+        "return (performance.now() - start) / 40 / 1000})()"
+    )
+    assert seconds < 0.5
+    given = dict.fromkeys(inputs, 0.7)
+    for target in ("target 3", "target 19", "target 199"):
+        ours = call(browser, "forebear.quantile", target, given, LEVELS)
+        theirs = twin.quantile({name: [0.7] for name in inputs}, LEVELS)[:, 0, targets.index(target)]
+        assert ours == pytest.approx(theirs, abs=1e-3)
+    assert browser.problems == []
+
+
+def test_a_page_without_a_twin_says_how_to_get_one(browser: Browser, tmp_path: Path) -> None:
+    made_by_hand(["y"], ["a", "b"], {"y": ["a"]}, certified=False).report(tmp_path / "report.html")
+    browser.problems.clear()
+    browser.open(tmp_path / "report.html")
+    shown = browser.run("document.body.textContent")
+    assert "pass a twin: found.report" in shown and "makes no certificate" in shown
+    assert browser.problems == [] and browser.run("document.title").startswith("y depends on a")
