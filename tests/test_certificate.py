@@ -12,16 +12,16 @@ from scipy.stats import binom
 import forebear as fb
 from forebear.benchmarks.suite import SUITE
 from forebear.data.table import Column
-from forebear.discovery.certify import CertificateSettings
 from forebear.discovery.dependence import (
     Clearing,
     Verdict,
     features,
     judge,
+    judge_all,
     latent_features,
-    probe_jointly,
     probe_unit,
 )
+from forebear.discovery.examiner import CertificateSettings
 from forebear.discovery.search import Evidence, search, weigh
 
 QUICK: dict[str, Any] = {"steps": 200, "distilled": 300, "width": 32, "depth": 2}
@@ -70,9 +70,8 @@ def test_pure_interactions_show_only_jointly() -> None:
     clearing = Clearing([], len(z))
     latents = clearing(latent_features(z))
     units = {"a": [real(a)], "b": [real(b)]}
-    probes = [probe_unit(name, columns, []) for name, columns in units.items()]
-    assert min(judge(latents, probe, clearing).p_value for probe in probes) > 1e-3
-    jointly = judge(latents, probe_jointly(units, probes), clearing)
+    alone, jointly = judge_all(latents, units, [], clearing)
+    assert min(verdict.p_value for verdict in alone.values()) > 1e-3
     assert jointly.p_value < 1e-10 and set(jointly.units) == {"a", "b"}
 
 

@@ -104,22 +104,17 @@ def p_values(piece: tuple[str, int, bool]) -> dict[str, float]:
     """The p-value of each null for one data set: (setting, seed, whether to try the other nulls too)."""
     from forebear.data.question import ask
     from forebear.data.table import read_columns
-    from forebear.discovery.certify import CertificateSettings, examiners
+    from forebear.discovery.certify import Panel
+    from forebear.discovery.examiner import CertificateSettings
 
     name, seed, rivals = piece
     rng = np.random.default_rng([seed, *name.encode()])
     frame, kept = SETTINGS[name](rng)
     questions = ask(list(frame.columns), "the table", targets="y")
     table = read_columns(frame, "the table", list(frame.columns))
-    (examiner,) = examiners(
-        table,
-        questions,
-        [table.columns["y"].values],
-        rng.permutation(table.rows) % 2,
-        CertificateSettings(),
-        rng=rng,
-        tick=lambda share: None,
-    )
+    fold = rng.permutation(table.rows) % 2
+    panel = Panel(table, questions, [table.columns["y"].values], fold, CertificateSettings(), rng)
+    (examiner,) = panel.examiners()
     ours = examiner.examine(frozenset(kept)).verdicts["z"].p_value
     if not rivals:
         return {"cleared (ours)": ours}

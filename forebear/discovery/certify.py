@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -10,147 +10,170 @@ import numpy as np
 from forebear.data.question import Question
 from forebear.data.scaling import Encoder
 from forebear.data.table import Table
-from forebear.discovery.action import Action, action
 from forebear.discovery.certificate import Certificate
-from forebear.discovery.dependence import (
-    Clearing,
-    Probe,
-    Verdict,
-    features,
-    judge,
-    latent_features,
-    probe_jointly,
-    probe_unit,
-)
-from forebear.discovery.search import Evidence, search, weigh
+from forebear.discovery.dependence import Verdict, features
+from forebear.discovery.examiner import CertificateSettings, Examiner
+from forebear.discovery.search import Evidence, drop, search
 from forebear.flow.settings import FlowSettings
-from forebear.flow.subset import SubsetFlow, fit_subset_flow
+from forebear.flow.subset import fit_subset_flow
 
-
-@dataclass(frozen=True)
-class CertificateSettings:
-    """The test of independence and the flow behind it."""
-
-    level: float = 0.01
-    """chance of adding a useless unit to a set that suffices, over all its removed units"""
-    least_effect: float = 1e-3
-    """a dependence that explains less than this share of the variance of every feature of the latent is negligible,
-    however significant"""
-    least_shift: float = 0.01
-    """a dependence that moves the law by less than this share of the target's standard deviation is negligible too.
-    Where the inputs determine the target almost wholly (increments of a simulator), whatever moves the small rest
-    would count otherwise; set it to 0 where that rest is what you are after"""
-    tested: int = 10_000
-    """rows whose latents are tested, at most"""
-    subset_steps: int = 2_000
-    """training steps of the flow that serves every subset"""
-
-    def matters(self, verdict: Verdict) -> bool:
-        """Whether an effect is large enough to count, if it is there at all."""
-        return verdict.effect >= self.least_effect and verdict.shift >= self.least_shift
-
-
-_MOST_PRODUCTS = 200
+Tick = Callable[[float], None]
+"""share that is done"""
 
 
 @dataclass(frozen=True, eq=False)
-class Examiner:
-    """Tests any set of units of one target on the latents of real rows."""
+class Panel:
+    """What the examiners of several targets share: the data, and the flows that are trained on it."""
 
-    question: Question
-    number: int
-    flow: SubsetFlow
-    x: np.ndarray
-    y: np.ndarray
+    table: Table
+    questions: Sequence[Question]
+    y: Sequence[np.ndarray]
+    """the continuous version (rows,) of each target"""
     fold: np.ndarray
-    places: Mapping[str, int]
-    """unit -> its number in the flow's masks"""
-    columns: Mapping[str, np.ndarray]
-    """features of every input column, for the test"""
-    owners: Sequence[int]
     settings: CertificateSettings
-    seen: dict[frozenset[str], Evidence] = field(default_factory=dict)
+    rng: np.random.Generator
+    encoder: Encoder = field(init=False)
+    places: dict[str, int] = field(init=False)
+    """unit -> its number in the masks"""
+    owners: list[int] = field(init=False)
+    """the unit of each feature"""
+    seed: int = field(init=False)
+    order: np.ndarray = field(init=False)
+    """rows at random: the first are tested, those after them are for a second look"""
 
-    def on(self, kept: frozenset[str]) -> np.ndarray:
-        """The mask of a set, kept inputs included."""
-        mask = np.zeros(len(self.places))
-        mask[[self.places[unit] for unit in (*kept, *self.question.keep)]] = 1
-        return mask
+    def __post_init__(self) -> None:
+        names = [name for name in self.table.columns if any(name in question.inputs for question in self.questions)]
+        encoder = Encoder.of(self.table, names)
+        # A kept column is a unit of its own that is never masked; groups are the same for every target.
+        unit_of = {name: name for name in names}
+        for question in self.questions:
+            unit_of.update({name: unit for unit, columns in question.units.items() for name in columns})
+        places = {unit: place for place, unit in enumerate(dict.fromkeys(unit_of[name] for name in names))}
+        owners = [places[unit_of[code.name]] for code in encoder.codes for _ in range(code.width)]
+        seed, order = int(self.rng.integers(2**31)), self.rng.permutation(self.table.rows)
+        made = {"encoder": encoder, "places": places, "owners": owners, "seed": seed, "order": order}
+        for name, value in made.items():
+            object.__setattr__(self, name, value)
 
-    def examine(self, kept: frozenset[str]) -> Evidence:
-        """The evidence on a set; computed once."""
-        if kept not in self.seen:
-            self.seen[kept] = self._examine(kept)
-        return self.seen[kept]
+    def examiners(self, tick: Tick = lambda share: None) -> list[Examiner]:
+        """Train the flow of every subset for all targets together, and set up the test of each."""
+        rows = np.sort(self.order[: self.settings.tested])
+        everything = [(frozenset(question.units), frozenset[str]()) for question in self.questions]
+        return self._train(range(len(self.questions)), everything, rows, self.seed, tick)
 
-    def _examine(self, kept: frozenset[str]) -> Evidence:
-        settings = self.settings
-        removed = self.removed(kept)
-        if not removed:
-            return weigh({}, None, settings.level, settings.matters)
-        given, clearing = self.clearing(kept)
-        latents = clearing(latent_features(self.latents(kept)))
-        unexplained = self._unexplained(kept, clearing)
+    def look_again(
+        self, numbers: Sequence[int], doubtful: Sequence[frozenset[str]], sure: Sequence[frozenset[str]]
+    ) -> list[Examiner]:
+        """Examiners of some targets with a flow of their own: `sure` units are always seen, `doubtful` ones may be.
 
-        def verdict(probe: Probe) -> Verdict:
-            found = judge(latents, probe, clearing)
-            return found._replace(shift=float(np.sqrt(found.effect)) * unexplained)
-
-        probes = {unit: probe_unit(unit, columns, given) for unit, columns in removed.items()}
-        verdicts = {unit: verdict(probe) for unit, probe in probes.items()}
-        jointly = verdict(probe_jointly(removed, list(probes.values())))
-        return weigh(verdicts, jointly, settings.level, settings.matters)
-
-    def action(self, kept: frozenset[str], unit: str) -> Action:
-        """How a kept unit acts: what the latents of the set without it show of it."""
-        without = kept - {unit}
-        given, clearing = self.clearing(without)
-        probe = probe_unit(unit, self.removed(without)[unit], given)
-        return action(clearing(latent_features(self.latents(without))), clearing(probe.values))
-
-    def _unexplained(self, kept: frozenset[str], clearing: Clearing) -> float:
-        """What the inputs of the set leave open of the target, as a share of its standard deviation: an upper bound.
-
-        Beside the bounded features of the clearing, the inputs themselves and their products, which those miss in the
-        tails.
+        A flow that serves every subset serves no one perfectly, and what it misses shows in other inputs; this one
+        has few subsets to serve. It is asked about other rows than the first one was, where the table has them.
         """
-        inside = self.x[:, self.on(kept)[list(self.owners)] > 0]
-        products = [inside[:, i] * inside[:, j] for i in range(inside.shape[1]) for j in range(i + 1)]
-        powers = np.column_stack([inside, *products[:_MOST_PRODUCTS]])
-        left, powers = clearing(self.y), clearing(powers.astype(float))
-        left = left - powers @ np.linalg.lstsq(powers, left)[0]
-        return float(left.std() / self.y.std())
+        tested = self.settings.tested
+        fresh = self.order[tested : 2 * tested] if self.table.rows >= 2 * tested else self.order[:tested]
+        wanted = list(zip(doubtful, sure, strict=True))
+        seed = int(self.rng.integers(2**31))
+        return self._train(numbers, wanted, np.sort(fresh), seed, lambda share: None)
 
-    def removed(self, kept: frozenset[str]) -> dict[str, list[np.ndarray]]:
-        """Features of the columns of every unit outside the set."""
-        return {
-            unit: [self.columns[name] for name in columns]
-            for unit, columns in self.question.units.items()
-            if unit not in kept
-        }
+    def _train(
+        self,
+        numbers: Sequence[int],
+        wanted: Sequence[tuple[frozenset[str], frozenset[str]]],
+        rows: np.ndarray,
+        seed: int,
+        tick: Tick,
+    ) -> list[Examiner]:
+        questions = [self.questions[number] for number in numbers]
+        names = [code.name for code in self.encoder.codes]
+        x = self.encoder.encode(self.table.frame(names))
+        scaled = np.stack([(v - v.mean()) / v.std() for v in (self.y[n] for n in numbers)])[:, :, None]
+        allowed, always = np.zeros((2, len(questions), len(self.places)))
+        for place, (question, (free, fixed)) in enumerate(zip(questions, wanted, strict=True)):
+            allowed[place, [self.places[unit] for unit in free]] = 1
+            always[place, [self.places[unit] for unit in (*question.keep, *fixed)]] = 1
+        seen = np.stack([self.encoder.mask(question.inputs) for question in questions])
+        flow = fit_subset_flow(
+            x,
+            scaled,
+            self.fold,
+            self.owners,
+            seen,
+            allowed,
+            always,
+            FlowSettings(steps=self.settings.subset_steps),
+            seed=seed,
+            tick=tick,
+        )
+        part = self.table.take(rows)
+        columns = {name: features(part.columns[name]) for name in names}
+        return [
+            Examiner(
+                question,
+                place,
+                flow,
+                x[rows] * seen[place],
+                scaled[place, rows],
+                self.fold[rows],
+                self.places,
+                columns,
+                self.owners,
+                self.settings,
+            )
+            for place, question in enumerate(questions)
+        ]
 
-    def clearing(self, kept: frozenset[str]) -> tuple[list[np.ndarray], Clearing]:
-        """Features of the columns inside the set, and how to clear with them."""
-        outside = {n for unit, names in self.question.units.items() if unit not in kept for n in names}
-        given = [self.columns[name] for name in self.question.inputs if name not in outside]
-        return given, Clearing(given, len(self.x))
 
-    def latents(self, kept: frozenset[str]) -> np.ndarray:
-        """Latents (rows,) of the real rows, given the set."""
-        return self.flow.latents(self.number, self.x, self.y, self.fold, self.on(kept))[:, 0]
+def certify(
+    panel: Panel,
+    tests: Sequence[Examiner],
+    starts: Sequence[Sequence[Sequence[str]]],
+    tick: Tick = lambda share: None,
+) -> list[Certificate]:
+    """For each target: search from every start, look again at what is weak, certify the smallest set found."""
+    ends = []
+    for number, (test, own) in enumerate(zip(tests, starts, strict=True)):
+        ends.append(list(dict.fromkeys(search(test.examine, start) for start in own)))
+        tick(0.6 * (number + 1) / len(tests))
+    best = [_smallest(test, own) for test, own in zip(tests, ends, strict=True)]
+    weak = [_weak(test, kept) for test, kept in zip(tests, best, strict=True)]
+    again = [n for n, test in enumerate(tests) if weak[n] or _not_clean(test, best[n])]
+    if again:
+        closer = panel.look_again(again, [weak[n] for n in again], [best[n] - weak[n] for n in again])
+        for number, test in zip(again, closer, strict=True):
+            test.examine(best[number])
+            best[number] = drop(test.examine, best[number], among=weak[number])
+            tests[number].seen.update(test.seen)
+    tick(0.8)
+    return [_certificate(test, kept, own) for test, kept, own in zip(tests, best, ends, strict=True)]
 
 
-def certify(examiner: Examiner, starts: Sequence[Sequence[str]]) -> Certificate:
-    """Search from every start, and certify the smallest set found."""
-    ends = list(dict.fromkeys(search(examiner.examine, start) for start in starts))
-    best = min(ends, key=lambda kept: (len(kept), -_least_p(examiner.examine(kept))))
+def _smallest(examiner: Examiner, ends: Sequence[frozenset[str]]) -> frozenset[str]:
+    return min(ends, key=lambda kept: (len(kept), -_least_p(examiner.examine(kept))))
+
+
+# A kept unit that moves the law by less than this share of the target's deviation gets a second look.
+_WEAK = 0.05
+
+
+def _weak(examiner: Examiner, kept: frozenset[str]) -> frozenset[str]:
+    return frozenset(unit for unit in kept if examiner.examine(kept - {unit}).verdicts[unit].shift < _WEAK)
+
+
+def _not_clean(examiner: Examiner, kept: frozenset[str]) -> bool:
+    """Whether something is still found in the latents, too little to matter: often a misfit of the flow."""
+    evidence = examiner.examine(kept)
+    joint = evidence.jointly
+    return joint is not None and joint.p_value < examiner.settings.level
+
+
+def _certificate(examiner: Examiner, best: frozenset[str], ends: Sequence[frozenset[str]]) -> Certificate:
     units = list(examiner.question.units)
     evidence = examiner.examine(best)
-    others = [end for end in (*ends[1:], *_swaps(examiner, best)) if end != best and len(end) <= len(best)]
+    others = [end for end in (*ends, *_swaps(examiner, best)) if end != best and len(end) <= len(best)]
     return Certificate(
         tuple(unit for unit in units if unit in best),
         evidence.passes,
-        len(ends) == 1,
+        all(end >= best for end in ends),
         _verdicts(examiner, best),
         evidence.jointly,
         {tuple(u for u in units if u in other): _verdicts(examiner, other) for other in others},
@@ -188,64 +211,3 @@ def _swaps(examiner: Examiner, best: frozenset[str]) -> list[frozenset[str]]:
         swapped = [best - {unit} | {other} for other in shown[:_STAND_INS]]
         found += [kept for kept in swapped if examiner.examine(kept).passes]
     return found
-
-
-def examiners(
-    table: Table,
-    questions: Sequence[Question],
-    y: Sequence[np.ndarray],
-    fold: np.ndarray,
-    settings: CertificateSettings,
-    *,
-    rng: np.random.Generator,
-    tick: Callable[[float], None],
-) -> list[Examiner]:
-    """Train the flow of every subset for all questions together, and set up the test of each.
-
-    y[i] (rows,) is the continuous version of target i.
-    """
-    names = [name for name in table.columns if any(name in question.inputs for question in questions)]
-    encoder = Encoder.of(table, names)
-    # A kept column is a unit of its own that is never masked; groups are the same for every target.
-    unit_of = {name: name for name in names}
-    for question in questions:
-        unit_of.update({name: unit for unit, columns in question.units.items() for name in columns})
-    places = {unit: place for place, unit in enumerate(dict.fromkeys(unit_of[name] for name in names))}
-    owners = [places[unit_of[code.name]] for code in encoder.codes for _ in range(code.width)]
-    x = encoder.encode(table.frame(names))
-    scaled = np.stack([(v - v.mean()) / v.std() for v in y])[:, :, None]
-    allowed, always = np.zeros((2, len(questions), len(places)))
-    for number, question in enumerate(questions):
-        allowed[number, [places[unit] for unit in question.units]] = 1
-        always[number, [places[unit_of[name]] for name in question.keep]] = 1
-    seen = np.stack([encoder.mask(question.inputs) for question in questions])
-    flow = fit_subset_flow(
-        x,
-        scaled,
-        fold,
-        owners,
-        seen,
-        allowed,
-        always,
-        FlowSettings(steps=settings.subset_steps),
-        seed=int(rng.integers(2**31)),
-        tick=tick,
-    )
-    rows = np.sort(rng.permutation(table.rows)[: settings.tested])
-    part = table.take(rows)
-    columns = {name: features(part.columns[name]) for name in names}
-    return [
-        Examiner(
-            question,
-            number,
-            flow,
-            x[rows] * seen[number],
-            scaled[number, rows],
-            fold[rows],
-            places,
-            columns,
-            owners,
-            settings,
-        )
-        for number, question in enumerate(questions)
-    ]

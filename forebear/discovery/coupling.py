@@ -16,8 +16,8 @@ import numpy as np
 
 from forebear.discovery.action import Action
 from forebear.discovery.certificate import Certificate, holm
-from forebear.discovery.certify import Examiner
 from forebear.discovery.dependence import Verdict, judge, latent_features, probe_unit
+from forebear.discovery.examiner import Examiner
 
 # Features of either latent in a product: the third one of both sees dependence in the tails.
 _ORDERS = 3
@@ -32,9 +32,12 @@ class _Finding(NamedTuple):
 def couple(examiners: Sequence[Examiner], certificates: Sequence[Certificate]) -> list[Certificate]:
     """The certificates of the outputs of one joint law, with what shapes their dependence added, worst first."""
     found = list(certificates)
+    settings = examiners[0].settings
+    pairs = list(combinations(range(len(found)), 2))
+    tests: dict[tuple[int, int], list[_Finding]] = {}
     while True:
-        tested = [finding for pair in combinations(range(len(found)), 2) for finding in _test(examiners, found, pair)]
-        settings = examiners[0].settings
+        tests |= {pair: _test(examiners, found, pair) for pair in pairs if pair not in tests}
+        tested = [finding for pair in pairs for finding in tests[pair]]
         sure = holm({str(n): finding.verdict.p_value for n, finding in enumerate(tested)}, settings.level)
         rejected = [tested[int(n)] for n in sure if tested[int(n)].verdict.effect >= settings.least_effect]
         if not rejected:
@@ -42,6 +45,7 @@ def couple(examiners: Sequence[Examiner], certificates: Sequence[Certificate]) -
         worst = max(rejected, key=lambda finding: finding.verdict.statistic)
         for number in worst.pair:
             found[number] = _with(found[number], worst.unit, worst.verdict)
+        tests = {pair: done for pair, done in tests.items() if not set(pair) & set(worst.pair)}
 
 
 def _test(examiners: Sequence[Examiner], found: Sequence[Certificate], pair: tuple[int, int]) -> list[_Finding]:

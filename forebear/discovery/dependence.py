@@ -15,7 +15,7 @@ neighbouring rows.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
 from typing import NamedTuple
 
@@ -114,10 +114,9 @@ class Clearing:
 
     def __init__(self, kept: Sequence[np.ndarray], rows: int):
         for single, pair in _RICHNESS:
-            design = self._design(kept, rows, single, pair)
-            if design.shape[1] * _ROWS_PER_FEATURE <= rows:
+            if self._count(kept, single, pair) * _ROWS_PER_FEATURE <= rows:
                 break
-        self.design = design
+        self.design = design = self._design(kept, rows, single, pair)
         # By the normal equations, in a fifth of the time that orthogonal directions take. Features are bounded and
         # close to orthogonal; where two are not (copies of an input), a small ridge decides: nothing depends on how.
         squares = design.T @ design
@@ -128,6 +127,13 @@ class Clearing:
     def count(self) -> int:
         """Features that are cleared with."""
         return self.design.shape[1]
+
+    @staticmethod
+    def _count(kept: Sequence[np.ndarray], single: int, pair: int) -> int:
+        """Columns of the design of that richness."""
+        widths = [f.shape[1] for f in kept]
+        crossed = sum(min(a, pair) * min(b, pair) for a, b in combinations(widths, 2))
+        return 1 + sum(min(width, single) for width in widths) + crossed
 
     @staticmethod
     def _design(kept: Sequence[np.ndarray], rows: int, single: int, pair: int) -> np.ndarray:
@@ -164,16 +170,33 @@ def probe_unit(name: str, columns: Sequence[np.ndarray], kept: Sequence[np.ndarr
 _JOINT_PAIR, _MOST_JOINT = 2, 6_000
 
 
-def probe_jointly(units: Mapping[str, Sequence[np.ndarray]], probes: Sequence[Probe]) -> Probe:
-    """All removed units at once: their own features, and products across units, so that interactions are seen."""
-    values, sources = [p.values for p in probes], [s for p in probes for s in p.sources]
+def probes_across(units: Mapping[str, Sequence[np.ndarray]]) -> Iterator[Probe]:
+    """Products of features of two units, so that interactions are seen; a few hundred features at a time."""
     pairs = list(combinations(units, 2))
     each = _JOINT_PAIR if len(pairs) * _JOINT_PAIR**2 <= _MOST_JOINT else 1
+    values: list[np.ndarray] = []
+    sources: list[tuple[str, ...]] = []
     for a, b in pairs:
         crossed = [_products(f[:, :each], g[:, :each]) for f in units[a] for g in units[b]]
         values += crossed
         sources += [(a, b)] * sum(part.shape[1] for part in crossed)
-    return Probe(np.concatenate(values, axis=1), sources)
+        if len(sources) >= _AT_A_TIME:
+            yield Probe(np.concatenate(values, axis=1), sources)
+            values, sources = [], []
+    if values:
+        yield Probe(np.concatenate(values, axis=1), sources)
+
+
+_AT_A_TIME = 512
+
+
+def judge_all(
+    latents: np.ndarray, units: Mapping[str, Sequence[np.ndarray]], kept: Sequence[np.ndarray], clearing: Clearing
+) -> tuple[dict[str, Verdict], Verdict]:
+    """Of each unit, and of all of them together with their interactions; `latents` are already cleared."""
+    alone = {name: _measure(latents, probe_unit(name, columns, kept), clearing) for name, columns in units.items()}
+    across = [_measure(latents, probe, clearing) for probe in probes_across(units)]
+    return {name: _verdict([one]) for name, one in alone.items()}, _verdict([*alone.values(), *across])
 
 
 def judge(latents: np.ndarray, probe: Probe, clearing: Clearing) -> Verdict:
@@ -189,25 +212,48 @@ def judge(latents: np.ndarray, probe: Probe, clearing: Clearing) -> Verdict:
     >>> verdict.p_value < 1e-6, verdict.order
     (True, 2)
     """
+    return _verdict([_measure(latents, probe, clearing)])
+
+
+class _Strongest(NamedTuple):
+    """Of many products of features the one with the largest statistic, and how many there are."""
+
+    statistic: float
+    correlation: float
+    """squared"""
+    order: int
+    units: tuple[str, ...]
+    tests: int
+
+
+def _measure(latents: np.ndarray, probe: Probe, clearing: Clearing) -> _Strongest:
     rows = len(latents)
     cleared = clearing(probe.values)
     # A feature that the kept inputs explain altogether carries no information: what is left is rounding.
     alive = cleared.var(axis=0) > 1e-8 * np.maximum(probe.values.var(axis=0), 1e-300)
     cleared = cleared[:, alive]
     if not cleared.shape[1]:
-        return Verdict(0.0, 1.0, 0.0, 1, ())
+        return _Strongest(0.0, 0.0, 1, (), 0)
     mean = latents.T @ cleared / rows
     variance = np.maximum(_variance_of_rows(latents, cleared, mean), _variance_of_blocks(latents, cleared, mean))
     deviation = np.sqrt(np.maximum(variance, 1e-300))
     free = rows - clearing.count
     statistic = np.sqrt(free) * np.abs(mean) / deviation
     order, which = np.unravel_index(int(np.argmax(statistic)), statistic.shape)
-    largest = float(statistic[order, which])
-    correlation = mean**2 / (latents.var(axis=0)[:, None] * cleared.var(axis=0))
-    chance = _median_of_largest(statistic.size) ** 2 / max(largest, 1e-300) ** 2
-    effect = float(correlation[order, which]) * max(0.0, 1.0 - chance)
+    correlation = mean[order, which] ** 2 / (latents[:, order].var() * cleared[:, which].var())
     source = probe.sources[int(np.flatnonzero(alive)[which])]
-    return Verdict(largest, _sidak(largest, statistic.size), effect, int(order) + 1, source)
+    return _Strongest(float(statistic[order, which]), float(correlation), int(order) + 1, source, statistic.size)
+
+
+def _verdict(measured: Sequence[_Strongest]) -> Verdict:
+    tests = sum(one.tests for one in measured)
+    if not tests:
+        return Verdict(0.0, 1.0, 0.0, 1, ())
+    strongest = max(measured, key=lambda one: one.statistic)
+    chance = _median_of_largest(tests) ** 2 / max(strongest.statistic, 1e-300) ** 2
+    effect = strongest.correlation * max(0.0, 1.0 - chance)
+    p_value = _sidak(strongest.statistic, tests)
+    return Verdict(strongest.statistic, p_value, effect, strongest.order, strongest.units)
 
 
 def _variance_of_rows(latents: np.ndarray, cleared: np.ndarray, mean: np.ndarray) -> np.ndarray:
@@ -222,11 +268,9 @@ def _variance_of_blocks(latents: np.ndarray, cleared: np.ndarray, mean: np.ndarr
     """Variance of the product, a row, as the sums over blocks of neighbouring rows show it."""
     length = max(1, min(_BLOCK, len(latents) // _LEAST_BLOCKS))
     blocks = len(latents) // length
-    squares = np.zeros_like(mean)
-    for start in range(0, blocks * length, length):
-        block = slice(start, start + length)
-        squares += (latents[block].T @ cleared[block] / length - mean) ** 2
-    return squares * length / blocks
+    left, right = (a[: blocks * length].reshape(blocks, length, -1) for a in (latents, cleared))
+    sums = np.matmul(left.transpose(0, 2, 1), right) / length
+    return ((sums - mean) ** 2).sum(axis=0) * length / blocks
 
 
 def _sidak(statistic: float, tests: int) -> float:

@@ -53,7 +53,7 @@ def search(examine: Callable[[frozenset[str]], Evidence], start: Iterable[str]) 
     while not evidence.passes:
         kept = kept | _worst(evidence)
         evidence = examine(kept)
-    return _drop(examine, kept)
+    return drop(examine, kept)
 
 
 def _worst(evidence: Evidence) -> frozenset[str]:
@@ -64,9 +64,13 @@ def _worst(evidence: Evidence) -> frozenset[str]:
     return frozenset([max(evidence.rejected, key=lambda unit: evidence.verdicts[unit].statistic)])
 
 
-def _drop(examine: Callable[[frozenset[str]], Evidence], kept: frozenset[str]) -> frozenset[str]:
-    while kept:
-        without = {unit: examine(kept - {unit}) for unit in sorted(kept)}
+def drop(
+    examine: Callable[[frozenset[str]], Evidence], kept: frozenset[str], among: frozenset[str] | None = None
+) -> frozenset[str]:
+    """A smaller set that passes as well, if there is one; only units `among` some are given up, or any."""
+    while True:
+        spare = kept if among is None else kept & among
+        without = {unit: examine(kept - {unit}) for unit in sorted(spare)}
         free = [unit for unit, evidence in without.items() if evidence.passes]
         if not free:
             return kept
@@ -75,4 +79,3 @@ def _drop(examine: Callable[[frozenset[str]], Evidence], kept: frozenset[str]) -
             kept = kept - set(free)
         else:
             kept = kept - {min(free, key=lambda unit: without[unit].verdicts[unit].statistic)}
-    return kept

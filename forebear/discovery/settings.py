@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any
 
 from forebear._checks import InputError, near_miss
-from forebear.discovery.certify import CertificateSettings
+from forebear.discovery.examiner import CertificateSettings
 from forebear.flow import settings as flow
 from forebear.kernel import settings as kernel
 

@@ -12,7 +12,7 @@ from forebear.data.dequantise import find_atoms
 from forebear.data.question import Question
 from forebear.data.table import Column, Table
 from forebear.discovery.certificate import Certificate
-from forebear.discovery.certify import certify, examiners
+from forebear.discovery.certify import Panel, certify
 from forebear.discovery.choose import LargestJump
 from forebear.discovery.coupling import couple
 from forebear.discovery.distil import Draws, Lengthscales, distil, embed, standard
@@ -111,20 +111,11 @@ def _certificates(
     """Searches from the empty set and from the pick of the published rule."""
     fold = rng.permutation(table.rows) % max(2, settings.folds)
     targets = [question.target for question in work.questions]
-    tests = examiners(
-        table,
-        work.questions,
-        [y[target] for target in targets],
-        fold,
-        settings.certificate,
-        rng=rng,
-        tick=lambda share: tick("certify", 0.7 * share),
-    )
-    found = {}
-    for number, (target, examiner) in enumerate(zip(targets, tests, strict=True)):
-        found[target] = certify(examiner, [(), LargestJump()(paths[target])])
-        tick("certify", 0.7 + 0.3 * (number + 1) / len(targets))
-    return dict(zip(targets, couple(tests, list(found.values())), strict=True)) if work.joint else found
+    panel = Panel(table, work.questions, [y[target] for target in targets], fold, settings.certificate, rng)
+    tests = panel.examiners(lambda share: tick("certify", 0.6 * share))
+    starts = [[(), LargestJump()(paths[target])] for target in targets]
+    found = certify(panel, tests, starts, lambda share: tick("certify", 0.6 + 0.4 * share))
+    return dict(zip(targets, couple(tests, found) if work.joint else found, strict=True))
 
 
 def _tasks(work: Study) -> list[Task]:

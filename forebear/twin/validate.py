@@ -14,7 +14,7 @@ from scipy.stats import kstest
 from forebear._checks import InputError
 from forebear.data.column import Column
 from forebear.data.source import open_frame
-from forebear.discovery.dependence import Clearing, features, judge, latent_features, probe_jointly, probe_unit
+from forebear.discovery.dependence import Clearing, features, judge_all, latent_features
 from forebear.twin.given import read_matrix
 from forebear.twin.scores import binned_wasserstein, crps, mean_interval, wasserstein
 
@@ -201,8 +201,8 @@ def _independence(
     if not units:
         return [(None, None)] * z.shape[1]
     clearing = Clearing([], len(some))
-    probe = probe_jointly(units, [probe_unit(name, own, []) for name, own in units.items()])
-    verdicts = [judge(clearing(latent_features(z[some, i])), probe, clearing) for i in range(z.shape[1])]
+    latents = [clearing(latent_features(z[some, i])) for i in range(z.shape[1])]
+    verdicts = [judge_all(own, units, [], clearing)[1] for own in latents]
     return [(verdict.p_value, verdict.effect) for verdict in verdicts]
 
 

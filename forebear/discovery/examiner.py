@@ -1,0 +1,126 @@
+"""The test of any set of units of one target, on the latents of real rows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from forebear.data.question import Question
+from forebear.discovery.action import Action, action
+from forebear.discovery.dependence import Clearing, Verdict, judge_all, latent_features, probe_unit
+from forebear.discovery.search import Evidence, weigh
+from forebear.flow.subset import SubsetFlow
+
+
+@dataclass(frozen=True)
+class CertificateSettings:
+    """The test of independence and the flow behind it."""
+
+    level: float = 0.01
+    """chance of adding a useless unit to a set that suffices, over all its removed units"""
+    least_effect: float = 1e-3
+    """a dependence that explains less than this share of the variance of every feature of the latent is negligible,
+    however significant"""
+    least_shift: float = 0.01
+    """a dependence that moves the law by less than this share of the target's standard deviation is negligible too.
+    Where the inputs determine the target almost wholly (increments of a simulator), whatever moves the small rest
+    would count otherwise; set it to 0 where that rest is what you are after"""
+    tested: int = 10_000
+    """rows whose latents are tested, at most"""
+    subset_steps: int = 2_000
+    """training steps of the flow that serves every subset"""
+
+    def matters(self, verdict: Verdict) -> bool:
+        """Whether an effect is large enough to count, if it is there at all."""
+        return verdict.effect >= self.least_effect and verdict.shift >= self.least_shift
+
+
+_MOST_PRODUCTS = 200
+
+
+@dataclass(frozen=True, eq=False)
+class Examiner:
+    """Tests any set of units of one target on the latents of real rows."""
+
+    question: Question
+    number: int
+    """of the target, among those of the flow"""
+    flow: SubsetFlow
+    x: np.ndarray
+    y: np.ndarray
+    fold: np.ndarray
+    places: Mapping[str, int]
+    """unit -> its number in the flow's masks"""
+    columns: Mapping[str, np.ndarray]
+    """features of every input column, for the test"""
+    owners: Sequence[int]
+    settings: CertificateSettings
+    seen: dict[frozenset[str], Evidence] = field(default_factory=dict)
+
+    def on(self, kept: frozenset[str]) -> np.ndarray:
+        """The mask of a set, kept inputs included."""
+        mask = np.zeros(len(self.places))
+        mask[[self.places[unit] for unit in (*kept, *self.question.keep)]] = 1
+        return mask
+
+    def examine(self, kept: frozenset[str]) -> Evidence:
+        """The evidence on a set; computed once."""
+        if kept not in self.seen:
+            self.seen[kept] = self._examine(kept)
+        return self.seen[kept]
+
+    def _examine(self, kept: frozenset[str]) -> Evidence:
+        settings = self.settings
+        removed = self.removed(kept)
+        if not removed:
+            return weigh({}, None, settings.level, settings.matters)
+        given, clearing = self.clearing(kept)
+        latents = clearing(latent_features(self.latents(kept)))
+        unexplained = self._unexplained(kept, clearing)
+
+        def in_units(verdict: Verdict) -> Verdict:
+            return verdict._replace(shift=float(np.sqrt(verdict.effect)) * unexplained)
+
+        alone, jointly = judge_all(latents, removed, given, clearing)
+        verdicts = {unit: in_units(verdict) for unit, verdict in alone.items()}
+        return weigh(verdicts, in_units(jointly), settings.level, settings.matters)
+
+    def action(self, kept: frozenset[str], unit: str) -> Action:
+        """How a kept unit acts: what the latents of the set without it show of it."""
+        without = kept - {unit}
+        given, clearing = self.clearing(without)
+        probe = probe_unit(unit, self.removed(without)[unit], given)
+        return action(clearing(latent_features(self.latents(without))), clearing(probe.values))
+
+    def _unexplained(self, kept: frozenset[str], clearing: Clearing) -> float:
+        """What the inputs of the set leave open of the target, as a share of its standard deviation: an upper bound.
+
+        Beside the bounded features of the clearing, the inputs themselves and their products, which those miss in the
+        tails.
+        """
+        inside = self.x[:, self.on(kept)[list(self.owners)] > 0]
+        products = [inside[:, i] * inside[:, j] for i in range(inside.shape[1]) for j in range(i + 1)]
+        powers = np.column_stack([inside, *products[:_MOST_PRODUCTS]])
+        left, powers = clearing(self.y), clearing(powers.astype(float))
+        left = left - powers @ np.linalg.lstsq(powers, left)[0]
+        return float(left.std() / self.y.std())
+
+    def removed(self, kept: frozenset[str]) -> dict[str, list[np.ndarray]]:
+        """Features of the columns of every unit outside the set."""
+        return {
+            unit: [self.columns[name] for name in columns]
+            for unit, columns in self.question.units.items()
+            if unit not in kept
+        }
+
+    def clearing(self, kept: frozenset[str]) -> tuple[list[np.ndarray], Clearing]:
+        """Features of the columns inside the set, and how to clear with them."""
+        outside = {n for unit, names in self.question.units.items() if unit not in kept for n in names}
+        given = [self.columns[name] for name in self.question.inputs if name not in outside]
+        return given, Clearing(given, len(self.x))
+
+    def latents(self, kept: frozenset[str]) -> np.ndarray:
+        """Latents (rows,) of the real rows, given the set."""
+        return self.flow.latents(self.number, self.x, self.y, self.fold, self.on(kept))[:, 0]
