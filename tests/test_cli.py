@@ -223,16 +223,19 @@ def test_demo_prints_the_graph_and_replaces_its_own_files(cli: Cli, monkeypatch:
     settings |= {"rule": "nsr-jump", "sampler": "mean"}
     real = forebear.discover
     monkeypatch.setattr(forebear, "discover", lambda *a, **options: real(*a, **options, **settings))
+    monkeypatch.setattr("forebear.cli.demonstrating._QUICK", {"twin": False})
     for _ in range(2):
         ran = cli("demo", "--out", "shown")
         assert ran.status == 0 and ran.err == ""
         assert all(name in ran.out for name in ("wear", "torque_ripple", "vibration", str(Path("shown/graph.png"))))
+        assert ran.out.endswith(f"{Path('shown/report.html')}\n")
         assert sorted(p.name for p in Path("shown").iterdir()) == [
             "data.safetensors",
             "demo.txt",
             "found.json",
             "graph.png",
             "pieces",
+            "report.html",
             "run.json",
         ]
 

@@ -243,7 +243,8 @@ const forebear = (() => {
     });
   }
 
-  // Points (y, density) of the continuous part, dense where the curve bends; null where an atom interrupts it.
+  // Points of the continuous part, dense where the curve bends: value, density, the mass up to the next point, and the
+  // deviation of a normal law that would be as wide there; null where an atom interrupts it.
   function density(target, given) {
     const c = curve(target, given);
     const { law } = c;
@@ -258,8 +259,8 @@ const forebear = (() => {
         if (there.atom !== before && points.length) points.push(null);
         before = there.atom;
         const mass = Math.exp(-z * z / 2) / Math.sqrt(2 * Math.PI);
-        if (there.atom < 0) points.push([there.value, mass / (at.slope * law.scale),
-          mass * (ends[k + 1] - ends[k]) / 24]);
+        const deviation = at.slope * law.scale;
+        if (there.atom < 0) points.push([there.value, mass / deviation, mass * (ends[k + 1] - ends[k]) / 24, deviation]);
       }
     }
     return points;
