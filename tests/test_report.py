@@ -24,6 +24,7 @@ import forebear as fb
 from forebear.cli import main
 from forebear.data.question import Question
 from forebear.data.table import read_columns
+from forebear.report.evidence import Evidence
 from forebear.report.page import as_data
 from forebear.report.sentences import answers, plain
 from forebear.report.weights import pack_short
@@ -90,6 +91,8 @@ class TestSentences:
         assert "what the rest still shows is too weak to count, p = 0.001." in sentence(found)
 
     def test_alternatives(self) -> None:
+        found = made_by_hand(["y"], self.units, {"y": ["a"]}, alternatives={("b",): {}}, passes=False)
+        assert "would" not in sentence(found)
         found = made_by_hand(["y"], self.units, {"y": ["a"]}, alternatives={("b",): {}})
         assert sentence(found).endswith("So would b do.")
         found = made_by_hand(["y"], self.units, {"y": ["a"]}, alternatives={("b",): {}, ("c",): {}})
@@ -150,6 +153,15 @@ def test_the_call_is_the_one_that_was_made(found: fb.Found) -> None:
     assert command(other) is None
     told = command(replace(other, settings={**settings, "rule": "nsr-jump"}))
     assert told is not None and "--keep y=c --group pair=a,b" in told and "--set steps=300" in told
+
+
+def test_laws_are_fitted_and_judged_on_rows_set_aside(found: fb.Found, tmp_path: Path) -> None:
+    found.report(tmp_path / "r.html", seed=1, progress=False, steps=10, width=8, depth=1, ode_steps=2)
+    data = document(tmp_path / "r.html")
+    assert data["judged"] == {"rows": 80, "what": "rows set aside before the twins were fitted"}
+    calibration = data["targets"][0]["calibration"]
+    assert calibration["worseInterval"][0] <= calibration["worse"] <= calibration["worseInterval"][1]
+    assert data["targets"][0]["student"] > 0 and data["twin"]["laws"]["y"]["inputs"] == [0]
 
 
 def test_no_twin(found: fb.Found, tmp_path: Path) -> None:
@@ -277,6 +289,31 @@ def test_the_command_uses_the_twin_of_the_run(cli: Cli, found: fb.Found, twin: f
     assert document(tmp_path / "r.html")["judged"] == {"rows": 50, "what": "rows given to judge on"}
     status, out, err = cli("report", "run", "--no-laws", "--out", "plain.html")
     assert status == 0 and document(tmp_path / "plain.html")["twin"] is None
+
+
+def test_what_was_fitted_is_kept(
+    cli: Cli, found: fb.Found, twin: fb.Twin, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert found.table is not None
+    told = Evidence(twin, twin.validate(found.table.frame().head(80), full=twin), "rows set aside")
+    fits: list[int] = []
+
+    def fit(*arguments: Any, seed: int, **options: Any) -> Evidence:
+        fits.append(seed)
+        return told
+
+    monkeypatch.setattr("forebear.cli.reporting.evidence", fit)
+    found.save(tmp_path / "run")
+    status, _, err = cli("report", "run", "--out", "a.html")
+    assert status == 0 and "fitting the laws" in err
+    assert cli("report", "run", "--out", "b.html")[2] == "" and fits == [0]
+    assert (tmp_path / "a.html").read_bytes() == (tmp_path / "b.html").read_bytes()
+    cli("report", "run", "--seed", "3", "--out", "c.html")
+    replace(found, seconds=2.0).save(tmp_path / "run")
+    cli("report", "run", "--seed", "3", "--out", "c.html")
+    (tmp_path / "run" / "report" / "checks.safetensors").write_bytes(b"broken")
+    cli("report", "run", "--seed", "3", "--out", "c.html")
+    assert fits == [0, 3, 3, 3]
 
 
 @pytest.mark.parametrize(

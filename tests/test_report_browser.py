@@ -13,6 +13,7 @@ import pandas as pd
 import pytest
 from browser import Browser, find_browser
 from reports import HOSTILE_INPUT, HOSTILE_LEVEL, HOSTILE_TARGET, TINY, every_kind, full_size_twin, made_by_hand
+from toys import toy_twin
 
 import forebear as fb
 
@@ -258,6 +259,23 @@ def test_two_hundred_targets(browser: Browser, tmp_path: Path) -> None:
         ours = call(browser, "forebear.quantile", target, given, LEVELS)
         theirs = twin.quantile({name: [0.7] for name in inputs}, LEVELS)[:, 0, targets.index(target)]
         assert ours == pytest.approx(theirs, abs=1e-3)
+    assert browser.problems == []
+
+
+def test_a_combination_that_no_row_has(browser: Browser, tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"a": rng.normal(size=400)})
+    frame["b"] = frame["a"] + 0.1 * rng.normal(size=400)
+    frame["y"] = rng.normal(size=400)
+    ancestors = {"y": ["a", "b"]}
+    made_by_hand(["y"], ["a", "b"], ancestors).report(tmp_path / "report.html", toy_twin(frame, ancestors))
+    browser.problems.clear()
+    browser.open(tmp_path / "report.html")
+    assert call(browser, "forebear.outside", "y", {"a": 1.5, "b": -1.5})["names"] == []
+    assert call(browser, "forebear.lonely", "y", {"a": 1.5, "b": -1.5})
+    assert not call(browser, "forebear.lonely", "y", {"a": 0.5, "b": 0.55})
+    browser.run("{const s = document.getElementById('input-0'); s.value = 2; s.dispatchEvent(new Event('input'))}")
+    browser.wait("document.querySelector('.status').textContent.startsWith('No row of the data is near')")
     assert browser.problems == []
 
 

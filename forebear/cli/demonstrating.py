@@ -61,7 +61,7 @@ def _clear(out: Path) -> None:
     try:
         for name in ("found.json", "data.safetensors", "run.json", "graph.png", "report.html"):
             (out / name).unlink(missing_ok=True)
-        for name in ("pieces", "twin"):
+        for name in ("pieces", "twin", "report"):
             shutil.rmtree(out / name, ignore_errors=True)
         out.mkdir(parents=True, exist_ok=True)
         (out / _MARK).write_text(_ABOUT, encoding="utf-8")

@@ -227,11 +227,11 @@ const evidence = (() => {
   function frequencies(target) {
     if (!target.frequencies) return [];
     const rows = Object.entries(target.frequencies).map(([unit, share]) => ({ unit, share }));
-    return [el("h2", {}, `How often, in ${data.runs} runs`), table([
+    return [el("h2", {}, `How often, in ${data.runs} runs`), el("div", { class: "narrow" }, table([
       { title: "input", left: true, value: (r) => r.unit },
       { title: "chosen in", value: (r) => r.share,
         text: (r) => `${Math.round(r.share * data.runs)} of ${data.runs}` },
-    ], rows, { sort: 1, down: true })];
+    ], rows, { sort: 1, down: true }))];
   }
 
   function groups(target) {

@@ -22,7 +22,19 @@ _NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"
 
 
 def adjacency(found: Found, weight: str | None = None) -> pd.DataFrame:
-    """The work of `Found.adjacency`."""
+    """The work of `Found.adjacency`.
+
+    >>> from forebear.data.question import Question
+    >>> from forebear.discovery.distil import Lengthscales
+    >>> from forebear.discovery.path import Path
+    >>> path = Path(("a", "b"), ("b", "a"), (0.1, 0.1, 0.9), np.ones((3, 2)), (1.0,) * 3, Lengthscales({}, 1.0))
+    >>> question = Question("y", ("a", "b"), {"a": ("a",), "b": ("b",)}, ())
+    >>> found = Found({"y": question}, ({"y": path},), ({"y": ("a",)},), ({},), {"rule": "nsr-jump"}, 0.0)
+    >>> found.adjacency()
+       y
+    a  1
+    b  0
+    """
     if weight is not None and weight not in WEIGHTS:
         raise InputError(f"weight: an edge has no '{weight}'. {near_miss(weight, WEIGHTS)}")
     rows = list(dict.fromkeys(unit for target in found.targets for unit in found._places(target)))

@@ -37,6 +37,11 @@ def write_report(
     """The work of `Found.report`."""
     place = check_file(file)
     told = evidence(found, twin, held_out=held_out, seed=seed, progress=progress, settings=settings)
+    write_page(found, told, place)
+
+
+def write_page(found: Found, told: Evidence | None, place: Path) -> None:
+    """Whole or not at all, and readable by others, unlike the pieces of a run."""
     write_bytes(place, page(found, told).encode())
     place.chmod(0o644)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import platform
 import re
 import shlex
@@ -117,4 +118,5 @@ def _choices(found: Found) -> dict[str, Any]:
 def _plain(value: Any) -> Any:
     if isinstance(value, Mapping):
         return {str(name): _plain(item) for name, item in value.items()}
-    return value if isinstance(value, str | int | float | bool | None) else str(value)
+    infinite = isinstance(value, float) and not math.isfinite(value)
+    return str(value) if infinite or not isinstance(value, str | int | float | bool | None) else value

@@ -104,7 +104,7 @@ def _rest(certificate: Certificate, everything: bool) -> Sentence:
 
 def _others(certificate: Certificate) -> Sentence:
     sets = list(certificate.alternatives)
-    if not sets:
+    if not sets or not certificate.passes:
         return ()
     if len(sets) == 1:
         return (" So would ", *_joined(sets[0]), " do.")

@@ -1,0 +1,57 @@
+"""The evidence of a report in a run folder, so that the next page of the same run is written at once."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import forebear
+from forebear._checks import InputError
+from forebear.report.evidence import Evidence
+from forebear.run.stored import load_arrays, save_arrays
+from forebear.twin.store import load_twin, save_twin
+from forebear.twin.validate import Scores, Validation
+
+_CHECKS = "checks.safetensors"
+
+
+def keep_evidence(told: Evidence, folder: Path, identity: dict[str, Any]) -> None:
+    """Write it; `identity` says what it belongs to. The checks come last: without them nothing counts as kept."""
+    if told.validation is None:
+        return
+    (folder / _CHECKS).unlink(missing_ok=True)
+    save_twin(told.twin, folder / "twin")
+    checks = told.validation
+    about = {
+        "version": forebear.__version__,
+        "identity": identity,
+        "judged_on": told.judged_on,
+        "rows": checks.rows,
+        "scores": [
+            {**asdict(scores), "target": target, "coverage": list(scores.coverage.items())}
+            for target, scores in checks.scores.items()
+        ],
+    }
+    save_arrays(folder / _CHECKS, {"pit": checks.pit}, about)
+
+
+def kept_evidence(folder: Path, identity: dict[str, Any]) -> Evidence | None:
+    """What `keep_evidence` wrote for the same identity and version; None if there is none, or it is damaged."""
+    file = folder / _CHECKS
+    if not file.is_file():
+        return None
+    try:
+        arrays, about = load_arrays(file, "delete it")
+        if about["version"] != forebear.__version__ or about["identity"] != identity:
+            return None
+        scores = {record.pop("target"): _scores(record) for record in about["scores"]}
+        validation = Validation(scores, arrays["pit"], about["rows"], exact=False)
+        return Evidence(load_twin(folder / "twin"), validation, about["judged_on"])
+    except (InputError, KeyError, TypeError):
+        return None
+
+
+def _scores(record: dict[str, Any]) -> Scores:
+    pairs = {name: tuple(value) for name, value in record.items() if isinstance(value, list) and name != "coverage"}
+    return Scores(**{**record, **pairs, "coverage": dict(record["coverage"])})
