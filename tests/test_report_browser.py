@@ -228,6 +228,16 @@ def test_light_dark_and_print(page: Page, look: tuple[str, str], tmp_path: Path)
     assert width == 1280 and height > 2_000
 
 
+def test_paper_shows_every_target(page: Page) -> None:
+    browser, twin, _ = page
+    seen = "window.seen = [...document.querySelectorAll('h1.target')].map((h) => h.textContent)"
+    browser.run(f"addEventListener('beforeprint', () => {{ {seen} }})")
+    browser.call("Page.printToPDF", printBackground=True)
+    headings = browser.run("window.seen")
+    assert len(headings) == len(twin.targets) and HOSTILE_TARGET in headings[-1]
+    browser.wait("document.querySelectorAll('h1.target').length === 1")
+
+
 @pytest.mark.parametrize("width", [1280, 800, 400])
 def test_nothing_sticks_out(page: Page, width: int) -> None:
     browser, _, _ = page

@@ -178,7 +178,7 @@ const evidence = (() => {
     const c = target.calibration;
     const p = plot({ height: 250, x: [0, 1], y: [0, 1], xLabel: "level of the central interval",
       yLabel: "share of rows inside", xTicks: [0, 0.25, 0.5, 0.75, 1],
-      yTicks: [0, 0.25, 0.5, 0.75, 1], xText: percent, yText: percent, left: 58,
+      yTicks: [0, 0.25, 0.5, 0.75, 1], xText: percent, yText: percent, left: 58, right: 22,
         label: `Coverage of ${target.name}` });
     p.body.append(svg("line", { class: "run", x1: p.X(0), y1: p.Y(0), x2: p.X(1), y2: p.Y(1) }),
       svg("path", { class: "curve s0", d: line(c.curve.map((v, i) => [p.X(i / (c.curve.length - 1)), p.Y(v)])) }));

@@ -5,7 +5,7 @@
   const { el, svg, cut, figure } = charts;
   const { data } = forebear;
   const byName = new Map(data.targets.map((target) => [target.name, target]));
-  const [MOST_SENTENCES, PAGE, MOST_TARGETS, MOST_INPUTS, MOST_IDLE] = [8, 40, 24, 40, 12];
+  const [MOST_SENTENCES, PAGE, MOST_TARGETS, MOST_INPUTS, MOST_IDLE, MOST_PRINTED] = [8, 40, 24, 40, 12, 24];
   const STATES = {
     passes: ["✓", "certificate passes", "good"],
     fails: ["!", "certificate does not pass", "bad"],
@@ -14,7 +14,9 @@
   let selected = null;
   const listeners = [];
 
-  const said = (parts) => parts.map((part) => typeof part === "string" ? part : el("b", {}, part.name));
+  // A p-value stays on one line.
+  const unbroken = (text) => text.replace(/p ([=<]) /g, "p\u00a0$1\u00a0");
+  const said = (parts) => parts.map((part) => typeof part === "string" ? unbroken(part) : el("b", {}, part.name));
   const spoken = (parts) => parts.map((part) => typeof part === "string" ? part : part.name).join("");
   const badge = (state) => el("span", { class: `badge ${STATES[state][2]}`, title: STATES[state][1] },
     el("span", { "aria-hidden": "true" }, STATES[state][0]), el("span", { class: "hidden" }, STATES[state][1]));
@@ -114,20 +116,36 @@
     }
   }
 
+  const heading = (target) => [el("h1", { class: "target" }, target.name, " ", badge(target.state)),
+    data.targets.length > 1 && el("p", { class: "lead" }, said(target.sentence)), evidence.groups(target)];
+
+  const known = (target) => [
+    el("h2", {}, "Evidence"), evidence.certificate(target),
+    el("div", { class: "pair" }, target.effects.length > 0 && evidence.actionsFigure(target),
+      evidence.scoresFigure(target)),
+    el("div", { class: "pair" }, evidence.pathFigure(target), evidence.stepsTable(target)),
+    evidence.frequencies(target), evidence.alternatives(target), evidence.calibration(target),
+  ];
+
+  const all = (parts) => parts.flat(3).filter(Boolean);
+
   function detail() {
     const target = byName.get(selected);
     const section = document.getElementById("detail");
     section.setAttribute("aria-label", "Evidence on " + target.name);
-    section.replaceChildren(...[
-      el("h1", { class: "target" }, target.name, " ", badge(target.state)),
-      data.targets.length > 1 && el("p", { class: "lead" }, said(target.sentence)), evidence.groups(target),
-      el("h2", {}, "What if?"), explorer.build(target.name),
-      el("h2", {}, "Evidence"), evidence.certificate(target),
-      el("div", { class: "pair" }, target.effects.length > 0 && evidence.actionsFigure(target),
-        evidence.scoresFigure(target)),
-      el("div", { class: "pair" }, evidence.pathFigure(target), evidence.stepsTable(target)),
-      evidence.frequencies(target), evidence.alternatives(target), evidence.calibration(target),
-    ].flat(2).filter(Boolean));
+    const play = [el("h2", {}, "What if?"), explorer.build(target.name)];
+    section.replaceChildren(...all([heading(target), play, known(target)]));
+  }
+
+  // On paper nothing can be selected: the evidence on the other targets is there too, unless they are very many.
+  function printed() {
+    const section = document.getElementById("others");
+    addEventListener("beforeprint", () => {
+      const others = data.targets.filter((target) => target.name !== selected);
+      if (others.length > MOST_PRINTED) return;
+      section.replaceChildren(...others.map((target) => el("section", {}, all([heading(target), known(target)]))));
+    });
+    addEventListener("afterprint", () => section.replaceChildren());
   }
 
   function about() {
@@ -172,5 +190,6 @@
   graph();
   if (first) select(first.name);
   about();
+  printed();
   Object.assign(forebear, { select, selected: () => selected });
 })();
