@@ -60,8 +60,8 @@ const explorer = (() => {
     return [low, high];
   }
 
-  // A network of few points has kinks that mean nothing: every bit of mass is spread by a fifth of the deviation of the
-  // narrowest fifth of the law, or by the distance to the next bit where that is more.
+  // A network of few points has kinks that mean nothing: every bit of mass is spread by a fifth of the deviation of
+  // the narrowest fifth of the law, or by the distance to the next bit where that is more.
   function smooth(points) {
     let sum = 0;
     const [, , , narrow] = [...points].sort((a, b) => a[3] - b[3]).find((point) => (sum += point[2]) >= 0.2);

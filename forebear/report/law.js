@@ -243,8 +243,8 @@ const forebear = (() => {
     });
   }
 
-  // Points of the continuous part, dense where the curve bends: value, density, the mass up to the next point, and the
-  // deviation of a normal law that would be as wide there; null where an atom interrupts it.
+  // Points of the continuous part, dense where the curve bends: value, density, the mass up to the next point, and
+  // the deviation of a normal law that would be as wide there; null where an atom interrupts it.
   function density(target, given) {
     const c = curve(target, given);
     const { law } = c;
@@ -259,8 +259,8 @@ const forebear = (() => {
         if (there.atom !== before && points.length) points.push(null);
         before = there.atom;
         const mass = Math.exp(-z * z / 2) / Math.sqrt(2 * Math.PI);
-        const deviation = at.slope * law.scale;
-        if (there.atom < 0) points.push([there.value, mass / deviation, mass * (ends[k + 1] - ends[k]) / 24, deviation]);
+        const [deviation, step] = [at.slope * law.scale, (ends[k + 1] - ends[k]) / 24];
+        if (there.atom < 0) points.push([there.value, mass / deviation, mass * step, deviation]);
       }
     }
     return points;

@@ -10,6 +10,7 @@ import numpy as np
 
 from forebear._checks import InputError
 from forebear.data.scaling import ColumnCode
+from forebear.twin.encode import InputCode
 from forebear.twin.spline import LEAST_SLOPE, LEAST_STEP, SplineModel
 from forebear.twin.twin import Range, Target, Twin
 
@@ -55,7 +56,7 @@ def twin_numbers(twin: Twin, marginals: Mapping[str, np.ndarray] | None = None) 
         "leastStep": LEAST_STEP,
         "leastSlope": LEAST_SLOPE,
         "activation": twin.model.networks.activation,
-        "columns": [_column(twin, i) for i in range(len(twin.columns))],
+        "columns": [_column(twin, i, start) for i, start in enumerate(_typical(twin))],
         "rows": pack(rows),
         "laws": {
             target.name: {
@@ -68,9 +69,17 @@ def twin_numbers(twin: Twin, marginals: Mapping[str, np.ndarray] | None = None) 
     }
 
 
-def _column(twin: Twin, i: int) -> dict[str, Any]:
+def _typical(twin: Twin) -> np.ndarray:
+    """The row in the middle of the data: an actual one, since medians of inputs that depend on each other may be far
+    from every row."""
+    if not twin.columns:
+        return np.zeros(0)
+    features = InputCode.of(twin.columns)(twin.rows)
+    return twin.rows[np.argmin(((features - np.median(features, axis=0)) ** 2).sum(axis=1))]
+
+
+def _column(twin: Twin, i: int, start: float) -> dict[str, Any]:
     code, span = twin.columns[i], twin.ranges[i]
-    values = twin.rows[:, i]
     return {
         "name": code.name,
         "kind": code.kind,
@@ -79,31 +88,27 @@ def _column(twin: Twin, i: int) -> dict[str, Any]:
         "period": code.period,
         "levels": [str(level) for level in code.levels],
         "unit": twin.units.get(code.name, ""),
-        **_slider(code, span, values),
+        **_slider(code, span, twin.rows[:, i], start),
     }
 
 
-def _slider(code: ColumnCode, span: Range | None, values: np.ndarray) -> dict[str, Any]:
+def _slider(code: ColumnCode, span: Range | None, values: np.ndarray, start: float) -> dict[str, Any]:
     """Where the slider of an input begins, ends and stands at first."""
     if code.kind == "category":
-        codes, counts = np.unique(values.astype(int), return_counts=True)
-        return {"start": int(codes[np.argmax(counts)])}
+        return {"start": int(start)}
     if code.kind == "periodic":
         assert code.period is not None
-        low = -code.period / 2 if (values < 0).any() else 0.0
-        step = _nice_step(code.period)
-        start = step * np.floor((np.median(values) - low) % code.period / step) + low
-        return {"from": low, "to": low + code.period, "step": step, "start": _tidy(start)}
+        low, step = -code.period / 2 if (values < 0).any() else 0.0, _nice_step(code.period)
+        ends = {"from": _near(low, step), "to": _near(low + code.period, step)}
+        return {**ends, "step": step, "start": _near((start - low) % code.period + low, step)}
     assert span is not None
     wide, core = span.high - span.low, span.quantiles[-1] - span.quantiles[0]
     # Past the data, so that one can step outside; but far tails would leave the bulk no room on the slider.
     low = max(span.low - 0.08 * wide, span.quantiles[0] - 0.75 * core)
     high = min(span.high + 0.08 * wide, span.quantiles[-1] + 0.75 * core)
     step = 1.0 if (values == np.round(values)).all() else _nice_step(high - low)
-    low, high = step * np.floor(low / step), step * np.ceil(high / step)
-    start = step * np.round(span.quantiles[len(span.quantiles) // 2] / step)
-    ends = {"low": span.low, "high": span.high, "from": _tidy(low), "to": _tidy(high)}
-    return {**ends, "step": step, "start": _tidy(start)}
+    ends = {"from": _near(low - 0.5 * step, step), "to": _near(high + 0.5 * step, step)}
+    return {"low": span.low, "high": span.high, **ends, "step": step, "start": _near(start, step)}
 
 
 def _nice_step(width: float) -> float:
@@ -115,8 +120,13 @@ def _nice_step(width: float) -> float:
     return float(f"1e{int(np.floor(np.log10(width / 200)))}")
 
 
-def _tidy(value: Any) -> float:
-    return float(f"{float(value):.10g}")
+def _near(value: float, step: float) -> float:
+    """The nearest multiple of the step, without the dust of binary fractions.
+
+    >>> _near(0.30000001, 0.1)
+    0.3
+    """
+    return float(f"{step * round(value / step):.10g}")
 
 
 def _layers(model: SplineModel) -> tuple[Sequence[Any], Sequence[Any]]:
