@@ -62,7 +62,6 @@ class Browser:
         self._number, self._buffer, self._session = 0, b"", None
         self.problems: list[str] = []
         """uncaught errors, console errors and requests that left the page"""
-        self.downloads: list[str] = []
         try:
             self._attach()
             self.size(width, height)
@@ -134,8 +133,6 @@ class Browser:
             url = details["request"]["url"]
             if not url.startswith(("file:", "data:", "blob:", "about:")):
                 self.problems.append(f"asked for {url}")
-        elif method == "Page.downloadWillBegin":
-            self.downloads.append(details["suggestedFilename"])
 
     def open(self, file: Path) -> None:
         """Load a page and wait until its scripts have run."""

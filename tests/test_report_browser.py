@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import struct
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -204,7 +205,7 @@ def test_hostile_names_are_text(page: Page) -> None:
     assert browser.run("window.hacked === undefined && document.querySelectorAll('img').length === 0")
 
 
-def test_figures_are_taken_along(page: Page) -> None:
+def test_figures_are_taken_along(page: Page, tmp_path: Path) -> None:
     browser, _, _ = page
     figures = browser.run("document.querySelectorAll('figure').length")
     assert figures >= 6
@@ -215,6 +216,12 @@ def test_figures_are_taken_along(page: Page) -> None:
         size = browser.run(f"charts.asPng({one}).then((blob) => blob.size)")
         assert size > 1_000
     assert browser.run("document.documentElement.hasAttribute('data-export')") is False
+    browser.call("Browser.setDownloadBehavior", behavior="allow", downloadPath=str(tmp_path), eventsEnabled=True)
+    browser.run("[...document.querySelectorAll('.tools button')].slice(0, 2).forEach((button) => button.click())")
+    until = time.monotonic() + 10
+    while sorted(file.name for file in tmp_path.iterdir()) != ["graph.png", "graph.svg"]:
+        assert time.monotonic() < until, list(tmp_path.iterdir())
+        time.sleep(0.05)
 
 
 @pytest.mark.parametrize("look", [("light", "screen"), ("dark", "screen"), ("light", "print"), ("dark", "print")])

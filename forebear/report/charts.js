@@ -53,7 +53,7 @@ const charts = (() => {
   }
 
   // A plot with axes: where numbers lie in it, and the group to draw into.
-  function plot({ width = 520, height = 280, left = 48, right = 14, top = 12, bottom = 44, x, y, xLabel, yLabel,
+  function plot({ width = 520, height = 280, left = 54, right = 14, top = 12, bottom = 44, x, y, xLabel, yLabel,
     xTicks, yTicks, xText = fmt, yText = fmt, label }) {
     const X = (v) => left + (v - x[0]) / (x[1] - x[0]) * (width - left - right);
     const Y = (v) => height - bottom - (v - y[0]) / (y[1] - y[0]) * (height - top - bottom);
@@ -72,8 +72,8 @@ const charts = (() => {
       "text-anchor": "middle" }, xLabel));
     if (yLabel) {
       const middle = (top + floor) / 2;
-      root.append(svg("text", { class: "label", x: 11, y: middle, "text-anchor": "middle",
-        transform: `rotate(-90 11 ${middle})` }, yLabel));
+      root.append(svg("text", { class: "label", x: 13, y: middle, "text-anchor": "middle",
+        transform: `rotate(-90 13 ${middle})` }, yLabel));
     }
     const body = svg("g", {});
     root.append(body);
@@ -159,7 +159,7 @@ const charts = (() => {
         show();
       };
       return el("th", { scope: "col", class: column.left ? "left" : null, title: column.hint },
-        el("button", { type: "button", onclick: turn }, column.title, arrow));
+        el("button", { type: "button", onclick: turn }, column.left ? [column.title, arrow] : [arrow, column.title]));
     });
     const compare = (a, b) => {
       const missing = (v) => v === null || v === undefined;

@@ -53,7 +53,7 @@ const evidence = (() => {
     const ranked = all.sort((a, b) => b.score - a.score);
     const shown = ranked.slice(0, 20);
     const [width, left, row] = [520, 150, 24];
-    const height = row * shown.length + 30;
+    const height = row * shown.length + 12;
     const most = Math.max(...shown.map((r) => r.score), 1e-9);
     const root = svg("svg",
       { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": `Scores of the candidates of ${target.name}` });
@@ -66,7 +66,7 @@ const evidence = (() => {
           height: row - 9 }),
         svg("text", { class: "tick", x: left + Math.max(length, 1) + 6, y: y + 14 }, fmt(score)));
     });
-    root.append(svg("line", { class: "axis", x1: left, x2: left, y1: 4, y2: height - 22 }));
+    root.append(svg("line", { class: "axis", x1: left, x2: left, y1: 4, y2: height - 2 }));
     return figure("Scores", "Share of the signal through each input while all are there; blue ones were chosen." +
       (ranked.length > shown.length ? ` The first 20 of ${ranked.length}.` : ""), root,
         fileName("scores", target.name));

@@ -32,7 +32,7 @@ def save_runs(records: Records, title: str, file: Path) -> None:
     # The same figure gives the same file.
     with matplotlib.rc_context({"svg.hashsalt": "forebear"}):
         for kind, stamp in (("svg", {"Date": None}), ("png", {"Software": None})):
-            drawn.savefig(file.with_name(f"{file.name}.{kind}"), dpi=130, metadata=stamp)
+            drawn.savefig(file.with_name(f"{file.name}.{kind}"), dpi=110, metadata=stamp)
 
 
 def figure(records: Records, title: str) -> Figure:
@@ -135,7 +135,7 @@ def _path(axis: Axes, target: str, told: Sequence[Mapping[str, Any]]) -> None:
         axis.set_xticks(left)
     axis.set_xlabel("inputs left", fontsize=9)
     axis.set_title(_plain(target), fontsize=10, loc="left", color=INK)
-    axis.legend(fontsize=7, frameon=False, loc="best")
+    axis.legend(fontsize=7, framealpha=0.8, edgecolor="none", loc="best")
     _tidy(axis)
 
 
