@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: help demo test test-all lint bench clean
+.PHONY: help demo test test-all lint bench gallery clean
 
 help:
 	@echo "make demo      which inputs shape which laws, on data that ships with forebear; writes forebear-demo/"
@@ -12,6 +12,7 @@ help:
 	@echo "make test-all  the same, and the tests that train for minutes"
 	@echo "make lint      lint and types alone"
 	@echo "make bench     every benchmark, as JSON, into results/ (hours)"
+	@echo "make gallery   the page of published experiments, docs/experiments.md, from results/"
 	@echo "make clean     remove .venv and caches"
 
 demo: $(READY)
@@ -35,6 +36,9 @@ bench: $(READY)
 	  $(BIN)/forebear bench $$name --json > results/.$$name.part && mv results/.$$name.part results/bench-$$name.json \
 	    || { rm -f results/.$$name.part; exit 1; }; \
 	done
+
+gallery: $(READY)
+	$(BIN)/python -m forebear.reproduce.gallery results docs/experiments.md
 
 $(READY): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; old = sys.version_info < (3, 11); sys.exit(f"forebear needs Python 3.11 or newer and $(PYTHON) is {sys.version.split()[0]}: try make PYTHON=python3.12" if old else 0)' \

@@ -60,9 +60,9 @@ class Experiment:
     runs: int
     repeats: str = "data, training and distillation are drawn anew in every run"
     measures: Mapping[str, Callable[[int, bool], Rows]] = field(default_factory=dict)
-    """further measurements, made once: (seed, quick) -> rows"""
-    fixed: str = ""
-    """a decision where text and scripts of the publication differ"""
+    """further measurements, made once and under the preset "fast": (seed, quick) -> rows"""
+    decided: str = ""
+    """what was decided where text and scripts of the publication differ, or say nothing"""
 
 
 @dataclass(frozen=True)
@@ -115,11 +115,17 @@ def exact_claim(
     chosen = evidence.chosen(part, target, rule)
     right = sum(set(names) == set(wanted) for names in chosen)
     label = f"{part}: " if part else ""
+    why = ""
+    if rule == JUMP and right < len(chosen):
+        last = [set(order[len(order) - len(set(wanted) & set(order)) :]) for order in evidence.removed(part, target)]
+        outlast = sum(names <= set(wanted) for names in last)
+        why = f"the right inputs outlast the others in {outlast} of {len(chosen)} runs; the largest jump is elsewhere"
     return Claim(
         f"{label}{target} ← {named(wanted)} ({RULES[rule]})",
         None if published is None else named(published),
         f"{right} of {len(chosen)}" if right == len(chosen) else f"{right} of {len(chosen)}: {tally(chosen)}",
         right == len(chosen),
+        why,
     )
 
 

@@ -17,7 +17,7 @@ _PART = Part(
 
 def _claims(evidence: Evidence) -> list[Claim]:
     claims = set_claims(evidence, _PART)
-    for row in evidence.measured["twins"]:
+    for row in evidence.measured.get("twins", []):
         measured, published = row["w1"], row["published_w1"]
         claims.append(
             Claim(

@@ -95,7 +95,9 @@ def _all_claims(evidence: Evidence) -> list[Claim]:
 
 def _scaling_claims(evidence: Evidence) -> list[Claim]:
     claims = [claim for part in _FIRST for claim in set_claims(evidence, part)]
-    rows = evidence.measured["pruning"]
+    rows = evidence.measured.get("pruning")
+    if rows is None:
+        return claims
     measured = slope(rows, 50)
     longest = rows[-1]
     growth = Claim(

@@ -30,6 +30,6 @@ EXPERIMENTS = {
         (_PART,),
         _claims,
         runs=3,
-        fixed="random starts: from the fixed one, two columns determine the others and no data can tell them apart",
+        decided="random starts: from the fixed one, two columns determine the others and no data can tell them apart",
     )
 }

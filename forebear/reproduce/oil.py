@@ -160,6 +160,6 @@ EXPERIMENTS = {
         _claims,
         runs=10,
         repeats="training and distillation are drawn anew in every run; the data is what it is",
-        fixed="four hidden layers, as in the text; the released scripts have two. 5,000 steps in every window",
+        decided="four hidden layers, as in the text; the released scripts have two. 5,000 steps in every window",
     )
 }

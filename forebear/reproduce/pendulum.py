@@ -48,6 +48,6 @@ EXPERIMENTS = {
         (_PART,),
         _claims,
         runs=5,
-        fixed="the periodic kernel sees the angle itself, not a standardised one, so its period is a full turn",
+        decided="the periodic kernel sees the angle itself, not a standardised one, so its period is a full turn",
     )
 }

@@ -58,6 +58,7 @@ class Reproduction:
             "quick": self.quick,
             "runs": self.runs,
             "repeats": experiment.repeats,
+            "decided": experiment.decided,
             "seconds": sum(record["seconds"] for record in self.records),
             "claims": [claim._asdict() for claim in self.claims],
             "machines": machines,
@@ -107,7 +108,7 @@ def reproduce(
         check_whole("runs", runs, 1)
     check_whole("seed", seed, 0)
     repeats = runs or (_QUICK_RUNS if quick else experiment.runs)
-    todo = pieces(experiment, repeats, quick)
+    todo = pieces(experiment, repeats, preset, quick)
     identity = {"experiment": name, "preset": preset, "seed": seed, "quick": quick}
     folder = RunFolder(pieces_folder(out, name, preset, seed, quick), identity)
     records = _gather(partial(work, name, preset, seed, quick), todo, folder, jobs, progress)
@@ -121,7 +122,7 @@ def _draw(made: Reproduction, folder: Path) -> None:
     from forebear.report.runs import save_runs
 
     for part, records in made.evidence.answers.items():
-        title = ": ".join(filter(None, [made.evidence.experiment.title, part]))
+        title = ", ".join(filter(None, [made.evidence.experiment.title, part, f"preset {made.preset}"]))
         save_runs(records, title, folder / figure_name(made.label, part))
 
 
@@ -140,15 +141,16 @@ def pieces_folder(out: str | Path, name: str, preset: str, seed: int, quick: boo
     return Path(out) / "pieces" / "-".join([name, preset, str(seed), *(["quick"] * quick)])
 
 
-def pieces(experiment: Experiment, runs: int, quick: bool = False) -> list[Piece]:
-    """All there is to do, first runs of every part first."""
+def pieces(experiment: Experiment, runs: int, preset: str, quick: bool = False) -> list[Piece]:
+    """All there is to do, first runs of every part first; what is measured once does not depend on the preset."""
     repeated = [
         Piece(part.name, run)
         for run in range(runs)
         for part in experiment.parts
         if (part.runs is None or run < part.runs) and not (quick and part.quick is None)
     ]
-    return [*repeated, *(Piece(name, 0, measure=True) for name in experiment.measures)]
+    once = experiment.measures if preset == "fast" else ()
+    return [*repeated, *(Piece(name, 0, measure=True) for name in once)]
 
 
 def _gather(
