@@ -11,6 +11,7 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from forebear import envs as envs
+    from forebear import sklearn as sklearn
     from forebear import systems as systems
     from forebear._checks import InputError as InputError
     from forebear.data.lagged import Lagged as Lagged
@@ -84,12 +85,13 @@ __all__ = [
     "lagged",
     "load",
     "load_twin",
+    "sklearn",
     "systems",
 ]
 
 
 def __getattr__(name: str) -> object:
-    if name in ("envs", "systems"):
+    if name in ("envs", "sklearn", "systems"):
         return _import_module(f"forebear.{name}")
     if name in _HOMES:
         value = getattr(_import_module(_HOMES[name]), name)

@@ -19,6 +19,7 @@ LAYERS = (
     "kernel",
     "discovery",
     "twin",
+    "sklearn",
     "envs",
     "report",
     "benchmarks",
