@@ -309,3 +309,15 @@ def test_copies_are_found_among_many_columns() -> None:
     values[:, 150] = -2 * values[:, 20]
     frame = pd.DataFrame(values).add_prefix("x")
     assert "columns 'x20' and 'x150' hold" in refused(frame, targets="x0")
+
+
+def test_patterns_stand_for_columns() -> None:
+    columns = ["x1", "x2", "u", "dx1", "dx2"]
+    first, second = ask(columns, "t", targets="d*", candidates="*", keep={"dx?": ["u"]})
+    assert first.target == "dx1" and first.inputs == second.inputs == ("x1", "x2", "u") and first.keep == ("u",)
+    with pytest.raises(InputError, match=r"t: no column matches 'z\*' \(named in targets\): check the pattern"):
+        ask(columns, "t", targets="z*")
+
+
+def test_a_column_may_be_named_like_a_pattern() -> None:
+    assert ask(["a*", "ab", "y"], "t", targets="y", candidates=["a*"])[0].inputs == ("a*",)

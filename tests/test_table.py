@@ -344,6 +344,51 @@ def test_unknown_column() -> None:
     )
 
 
+# ---------------------------------------------------------------- files as people have them
+
+
+@pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
+def test_delimiter_and_encoding_are_found(tmp_path: Path, delimiter: str, encoding: str) -> None:
+    lines = [["größe", "y"], ["1.5", "a, b; c"], ["-2e3", "d"]]
+    text = "\n".join(delimiter.join(f'"{cell}"' if cell == "a, b; c" else cell for cell in line) for line in lines)
+    file = tmp_path / "data.csv"
+    file.write_bytes(text.encode(encoding))
+    frame, _ = open_frame(file)
+    assert list(frame) == ["größe", "y"] and frame["größe"].tolist() == [1.5, -2000.0]
+    assert frame["y"].tolist() == ["a, b; c", "d"]
+
+
+def test_decimal_commas(tmp_path: Path) -> None:
+    file = tmp_path / "data.csv"
+    file.write_text("x;y\n1,5;2\n-0,25;3\n")
+    assert open_frame(file)[0].to_dict("list") == {"x": [1.5, -0.25], "y": [2, 3]}
+
+
+def test_names_with_other_delimiters(tmp_path: Path) -> None:
+    file = tmp_path / "data.csv"
+    file.write_text("a;b,c\n1,2\n3,4\n")
+    assert list(open_frame(file)[0]) == ["a;b", "c"]
+
+
+def test_western_files_are_read_and_said_to_be(tmp_path: Path) -> None:
+    file = tmp_path / "data.csv"
+    file.write_bytes("ü,b\n1,2\n".encode("latin-1"))
+    with pytest.warns(UserWarning, match="data.csv is not UTF-8 and was read as Windows-1252"):
+        assert list(open_frame(file)[0]) == ["ü", "b"]
+
+
+def test_xarray_datasets() -> None:
+    xarray = pytest.importorskip("xarray")
+    data = xarray.Dataset({"x": ("time", [1.0, 2.0]), "y": ("time", [3.0, 4.0])}, coords={"time": [10, 20]})
+    assert open_frame(data)[0].to_dict("list") == {"x": [1.0, 2.0], "y": [3.0, 4.0]}
+
+
+def test_arrow_tables() -> None:
+    arrow = pytest.importorskip("pyarrow")
+    assert open_frame(arrow.table({"x": [1.0, 2.0]}))[0].to_dict("list") == {"x": [1.0, 2.0]}
+
+
 # ---------------------------------------------------------------- bad sources
 
 
@@ -355,20 +400,10 @@ BAD_FILES: dict[str, tuple[str, bytes | None, str]] = {
     "blank": ("data.csv", b"\n\n", " is empty: it needs a line of column names and rows of values"),
     "header only": ("data.csv", b"a,b\n", " has no rows: give at least one row of values below the names"),
     "binary": ("data.csv", b"\x89PNG\0\0", " holds binary data, not text: save it as a CSV in UTF-8"),
-    "utf-16": (
+    "utf-16 without a mark": (
         "data.csv",
-        "a,b\n1,2".encode("utf-16"),
+        "a,b\n1,2".encode("utf-16-le"),
         " holds binary data, not text: save it as a CSV in UTF-8",
-    ),
-    "latin-1": (
-        "data.csv",
-        "ü,b\n1,2\n".encode("latin-1"),
-        " is not text in UTF-8: save it as a CSV in UTF-8",
-    ),
-    "latin-1 below the header": (
-        "data.csv",
-        "a,b\n1,ü\n".encode("latin-1"),
-        " is not text in UTF-8: save it as a CSV in UTF-8",
     ),
     "ragged": (
         "data.csv",
@@ -390,12 +425,11 @@ BAD_FILES: dict[str, tuple[str, bytes | None, str]] = {
         b'a,b\n1,"2\n3,4\n',
         " is not a well-formed CSV (EOF inside string starting at row 1): mend or drop that line",
     ),
-    "semicolons": (
+    "no header, decimal commas": (
         "data.csv",
-        b"a;b\n1;2\n",
-        " looks separated by semicolons: save it with commas between the cells",
+        b"0,5;1,5\n1;2\n",
+        " starts with a line of numbers ('0,5', '1,5'): put column names there",
     ),
-    "tabs": ("data.csv", b"a\tb\n1\t2\n", " looks separated by tabs: save it with commas between the cells"),
     "no header": (
         "data.csv",
         b"0.5,1.5\n1,2\n",

@@ -11,7 +11,6 @@ import forebear
 from forebear._checks import InputError
 from forebear.cli.options import (
     Names,
-    expand,
     expand_by_target,
     is_plain,
     parse_groups,
@@ -19,6 +18,7 @@ from forebear.cli.options import (
     parse_settings,
 )
 from forebear.cli.output import check_figure, draw, found_table, long_work, note, say
+from forebear.data.names import expand
 
 
 @dataclass(frozen=True)
@@ -122,7 +122,7 @@ def arguments_of(roles: Roles) -> dict[str, Any]:
 
 
 def _asked(roles: Roles, columns: Sequence[str], source: str) -> dict[str, Names]:
-    targets = expand(roles.target, columns, source, "--target")
+    targets = expand(roles.target, columns, source, "given with --target")
     return {
         "targets": targets or None,
         "candidates": expand_by_target(roles.candidate, columns, source, "--candidate", targets),

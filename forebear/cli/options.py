@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from fnmatch import fnmatchcase
 from typing import Any
 
 from forebear._checks import InputError
+from forebear.data.names import expand
 
 Names = list[str] | dict[str, list[str]] | None
 """a list for every target, or {target: list}, or nothing said"""
@@ -114,28 +114,6 @@ def is_plain(texts: Sequence[str]) -> bool:
     return not any(mark in text for text in texts for mark in "*?[=")
 
 
-def expand(
-    texts: Sequence[str], columns: Sequence[str], source: str, option: str, but: Sequence[str] = ()
-) -> list[str]:
-    """Names as they are, patterns (`x*`, `?1`, `[ab]_1`) as the columns they match, in table order.
-
-    A pattern does not match what is in `but`: the targets, when it stands for their candidates.
-
-    >>> expand(["x*", "u"], ["x1", "x2", "u", "y"], "a.csv", "--candidate")
-    ['x1', 'x2', 'u']
-    """
-    chosen: list[str] = []
-    for text in texts:
-        if text in columns or not any(mark in text for mark in "*?["):
-            chosen.append(text)
-            continue
-        matches = [name for name in columns if fnmatchcase(name, text) and name not in but]
-        if not matches:
-            raise InputError(f"{source}: no column matches '{text}' (given with {option}): check the pattern")
-        chosen += [name for name in matches if name not in chosen]
-    return chosen
-
-
 def expand_by_target(
     texts: Sequence[str], columns: Sequence[str], source: str, option: str, targets: Sequence[str]
 ) -> Names:
@@ -148,12 +126,12 @@ def expand_by_target(
         return None
     single = [text for text in texts if "=" in text and text not in columns]
     if not single:
-        return expand(texts, columns, source, option, targets)
+        return expand(texts, columns, source, f"given with {option}", targets)
     if len(single) < len(texts):
         plain = next(text for text in texts if text not in single)
         raise InputError(f"{option} is '{plain}' for every target and '{single[0]}' for one: write all as TARGET=a,b")
     by_target: dict[str, list[str]] = {}
     for text in single:
         target, members = _pair(text, option, "TARGET=a,b", by_target)
-        by_target[target] = expand(_members(members, text, option), columns, source, option, [target])
+        by_target[target] = expand(_members(members, text, option), columns, source, f"given with {option}", [target])
     return by_target

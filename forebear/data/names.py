@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from fnmatch import fnmatchcase
 from typing import Any
 
 import numpy as np
@@ -11,19 +12,25 @@ import numpy as np
 from forebear._checks import InputError, listed, near_miss
 
 
-def pick_names(value: Any, columns: Sequence[str], source: str, option: str) -> tuple[str, ...]:
+def pick_names(
+    value: Any, columns: Sequence[str], source: str, option: str, but: Collection[str] = ()
+) -> tuple[str, ...]:
     """The columns that an option names, in the order given; a single name counts as a list of one.
 
-    Labels that are not strings are compared as strings, as the table's own labels are.
+    Patterns count as the columns they match, except those in `but`. Labels that are not strings are compared as
+    strings, as the table's own labels are.
 
     >>> pick_names("x", ["x", "y"], "the table", "targets")
     ('x',)
+    >>> pick_names("d*", ["x", "dx", "dy"], "the table", "targets")
+    ('dx', 'dy')
     >>> pick_names(["y", "z"], ["x", "y"], "the table", "targets")
     Traceback (most recent call last):
     forebear._checks.InputError: the table: no column 'z' (named in targets). Known: 'x', 'y'.
     """
     single = isinstance(value, str) or not isinstance(value, Iterable)
-    names = (str(value),) if single else tuple(map(str, value))
+    given = [str(value)] if single else list(map(str, value))
+    names = tuple(expand(given, columns, source, f"named in {option}", but))
     known = set(columns)
     for name in names:
         if name not in known:
@@ -32,6 +39,28 @@ def pick_names(value: Any, columns: Sequence[str], source: str, option: str) -> 
     if twice:
         raise InputError(f"{source}: {option} names {listed(twice)} more than once: name each column once")
     return names
+
+
+def expand(
+    texts: Sequence[str], columns: Sequence[str], source: str, where: str, but: Collection[str] = ()
+) -> list[str]:
+    """Names as they are, patterns (`x*`, `?1`, `[ab]_1`) as the columns they match, in table order.
+
+    A pattern does not match what is in `but`: the targets, when it stands for their candidates.
+
+    >>> expand(["x*", "u"], ["x1", "x2", "u", "y"], "a.csv", "given with --candidate")
+    ['x1', 'x2', 'u']
+    """
+    known, chosen = set(columns), []
+    for text in texts:
+        if text in known or not any(mark in text for mark in "*?["):
+            chosen.append(text)
+            continue
+        matches = [name for name in columns if fnmatchcase(name, text) and name not in but]
+        if not matches:
+            raise InputError(f"{source}: no column matches '{text}' ({where}): check the pattern")
+        chosen += [name for name in matches if name not in chosen]
+    return chosen
 
 
 def pick_periods(periodic: Mapping[str, float] | None, columns: Sequence[str], source: str) -> dict[str, float]:
@@ -44,8 +73,12 @@ def pick_periods(periodic: Mapping[str, float] | None, columns: Sequence[str], s
         return {}
     if not isinstance(periodic, Mapping):
         raise InputError(f"periodic must map columns to periods, like {{'angle': 6.2832}}; got {periodic!r}")
-    names = pick_names(list(periodic), columns, source, "periodic")
-    return {name: _period(period, name) for name, period in zip(names, periodic.values(), strict=True)}
+    periods = {
+        name: period
+        for given, period in periodic.items()
+        for name in expand([str(given)], columns, source, "named in periodic")
+    }
+    return {name: _period(periods[name], name) for name in pick_names(list(periods), columns, source, "periodic")}
 
 
 def _period(period: Any, name: str) -> float:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from forebear._checks import InputError, listed
 from forebear.data.copies import find_copies
-from forebear.data.names import pick_names
+from forebear.data.names import expand, pick_names
 from forebear.data.table import Table
 
 # Below this many rows, or this many rows an input, a law cannot be told from chance.
@@ -130,8 +130,13 @@ def _per_target(
     if value is None:
         return dict.fromkeys(aims)
     if not isinstance(value, Mapping):
-        return dict.fromkeys(aims, pick_names(value, columns, source, option))
-    keys = pick_names(list(value), columns, source, option)
+        return dict.fromkeys(aims, pick_names(value, columns, source, option, but=aims))
+    entries = {
+        key: names
+        for given, names in value.items()
+        for key in expand([str(given)], columns, source, f"named in {option}")
+    }
+    keys = pick_names(list(entries), columns, source, option)
     strays = [key for key in keys if key not in aims]
     if strays:
         raise InputError(
@@ -139,8 +144,8 @@ def _per_target(
             "add it to targets or drop the entry"
         )
     lists = {
-        key: pick_names(names, columns, source, f"{option} of target '{key}'")
-        for key, names in zip(keys, value.values(), strict=True)
+        key: pick_names(names, columns, source, f"{option} of target '{key}'", but=[key])
+        for key, names in entries.items()
     }
     return {target: lists.get(target) for target in aims}
 

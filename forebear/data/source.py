@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import warnings
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -13,24 +11,17 @@ import numpy as np
 import pandas as pd
 
 from forebear._checks import InputError, listed
+from forebear.data.delimited import read_delimited
 
 IN_MEMORY = "the table"
-
-# Before 3.1 the default parser of pandas may be off in the last bit; since then it is exact, and the option
-# that asks for it is deprecated.
-_OLD_PANDAS = tuple(int(part) for part in pd.__version__.split(".")[:2]) < (3, 1)
-_READ_CSV: dict[str, Any] = {"float_precision": "round_trip"} if _OLD_PANDAS else {}
-# index_col=False: otherwise, when rows have more cells than names, pandas takes the first column as an index
-# and shifts every name by one; with it, pandas warns.
-_READ_CSV |= {"encoding": "utf-8-sig", "skipinitialspace": True, "low_memory": False, "index_col": False}
 
 
 def open_frame(data: Any) -> tuple[pd.DataFrame, str]:
     """The table as a pandas frame with checked names, and what to call it in messages.
 
-    `data` is a path to a .csv or .parquet file, a pandas or polars frame, a dict of arrays, or a matrix with
-    one row per observation (its columns become x0, x1, ...). Cells are checked later, for the columns that
-    are used. The index of a pandas frame is dropped.
+    `data` is a path to a .csv or .parquet file, a pandas, polars or pyarrow table, an xarray dataset, a dict of
+    arrays, or a matrix with one row per observation (its columns become x0, x1, ...). Cells are checked later, for
+    the columns that are used. The index of a pandas frame and the coordinates of a dataset are dropped.
 
     >>> frame, source = open_frame({"x": [1, 2], "y": [0.5, 0.25]})
     >>> list(frame), len(frame), source
@@ -69,52 +60,9 @@ def _read_file(path: Path) -> pd.DataFrame:
 
 
 def _read_csv(path: Path) -> pd.DataFrame:
-    try:
-        header = _read_header(path)
-        names = _checked_names(header, str(path))
-        _check_header(names, path)
-        with warnings.catch_warnings():
-            warnings.simplefilter("error", pd.errors.ParserWarning)
-            return pd.read_csv(path, header=0, names=names, **_READ_CSV)
-    except UnicodeError as error:
-        raise InputError(f"{path} is not text in UTF-8: save it as a CSV in UTF-8") from error
-    except pd.errors.ParserWarning as error:
-        raise InputError(
-            f"{path} has more cells in a row than names in its header: give every column a name"
-        ) from error
-    except (pd.errors.ParserError, csv.Error) as error:
-        reason = " ".join(str(error).split()).removeprefix("Error tokenizing data. C error: ")
-        raise InputError(f"{path} is not a well-formed CSV ({reason}): mend or drop that line") from error
-
-
-def _read_header(path: Path) -> list[str]:
-    with path.open("rb") as file:
-        if b"\0" in file.read(1 << 16):
-            raise InputError(f"{path} holds binary data, not text: save it as a CSV in UTF-8")
-    with path.open(encoding="utf-8-sig", newline="") as file:
-        lines = csv.reader(file, skipinitialspace=True)
-        header = next((line for line in lines if line), None)
-    if header is None:
-        raise InputError(f"{path} is empty: it needs a line of column names and rows of values")
-    return header
-
-
-def _check_header(names: list[str], path: Path) -> None:
-    if len(names) == 1:
-        for mark, called in ((";", "semicolons"), ("\t", "tabs")):
-            if mark in names[0]:
-                raise InputError(f"{path} looks separated by {called}: save it with commas between the cells")
-    # Whole numbers may be the default names of a data frame; fractions are a row of data.
-    if all(map(_is_number, names)) and not all(name.isdigit() for name in names):
-        raise InputError(f"{path} starts with a line of numbers ({listed(names, 3)}): put column names there")
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
+    header, frame = read_delimited(path)
+    frame.columns = pd.Index(_checked_names(header, str(path)), dtype=object)
+    return frame
 
 
 def _read_parquet(path: Path) -> pd.DataFrame:
@@ -132,6 +80,8 @@ def _read_parquet(path: Path) -> pd.DataFrame:
 def _from_memory(data: Any) -> pd.DataFrame:
     if isinstance(data, pd.DataFrame):
         return data
+    if hasattr(data, "data_vars"):
+        return data.to_dataframe()[list(data.data_vars)]  # an xarray dataset; it is a mapping too
     if isinstance(data, Mapping):
         return _from_arrays(data)
     if isinstance(data, np.ndarray):

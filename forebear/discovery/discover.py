@@ -51,8 +51,10 @@ def discover(
     """Find the few inputs that shape the whole conditional law of each target.
 
     Arguments:
-        data: a pandas or polars DataFrame, a dict of arrays, or the path of a .csv or .parquet file.
-        targets: a name or a list of names; None takes every column in turn as a target of all the others.
+        data: a pandas, polars or pyarrow table, an xarray dataset, a dict of arrays, or the path of a .csv or
+            .parquet file.
+        targets: a name, a pattern such as "d*", or a list of them; None takes every column in turn as a target of
+            all the others. Wherever columns are named, patterns will do.
         candidates: the inputs to choose from, for all targets or as {target: list}, which rules edges out; by
             default every column that is not a target.
         keep: inputs that are conditioned on and never removed, for all targets or as {target: list}.

@@ -1,0 +1,138 @@
+"""CSV files as people have them: the encoding, the sign between cells and the decimal sign are found."""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import re
+import warnings
+from collections.abc import Sequence
+from itertools import islice
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pandas as pd
+
+from forebear._checks import InputError, listed
+
+# Before 3.1 the default parser of pandas may be off in the last bit; since then it is exact, and the option
+# that asks for it is deprecated.
+_OLD_PANDAS = tuple(int(part) for part in pd.__version__.split(".")[:2]) < (3, 1)
+_READ_CSV: dict[str, Any] = {"float_precision": "round_trip"} if _OLD_PANDAS else {}
+# index_col=False: otherwise, when rows have more cells than names, pandas takes the first column as an index
+# and shifts every name by one; with it, pandas warns.
+_READ_CSV |= {"skipinitialspace": True, "low_memory": False, "index_col": False}
+
+DELIMITERS = (",", ";", "\t", "|")
+_LOOKED_AT = 50
+_BLOCK = 1 << 16
+_MARKS = {codecs.BOM_UTF8: "utf-8-sig", codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
+_WESTERN = "cp1252"
+_NUMBER = r"[+-]?\d+{sign}\d+([eE][+-]?\d+)?"
+_WITH_POINT, _WITH_COMMA = (re.compile(_NUMBER.format(sign=sign)) for sign in (r"\.", ","))
+
+
+class Dialect(NamedTuple):
+    """How the cells of a file are written."""
+
+    encoding: str
+    delimiter: str
+    decimal: str
+
+
+def read_delimited(path: Path) -> tuple[list[str], pd.DataFrame]:
+    """The names in the header as they stand there, and the cells below it."""
+    try:
+        dialect = find_dialect(path)
+        header = next(_lines(path, dialect.encoding, dialect.delimiter))
+        _check_header(header, path)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", pd.errors.ParserWarning)
+            how = {"encoding": dialect.encoding, "sep": dialect.delimiter, "decimal": dialect.decimal}
+            return header, pd.read_csv(path, header=0, names=list(range(len(header))), **how, **_READ_CSV)
+    except UnicodeError as error:
+        raise InputError(f"{path} is not text in UTF-8: save it as a CSV in UTF-8") from error
+    except pd.errors.ParserWarning as error:
+        raise InputError(
+            f"{path} has more cells in a row than names in its header: give every column a name"
+        ) from error
+    except (pd.errors.ParserError, csv.Error) as error:
+        reason = " ".join(str(error).split()).removeprefix("Error tokenizing data. C error: ")
+        raise InputError(f"{path} is not a well-formed CSV ({reason}): mend or drop that line") from error
+
+
+def find_dialect(path: Path) -> Dialect:
+    """Encoding, delimiter and decimal sign, from the marks of the file and its first lines.
+
+    A file that is not UTF-8 is read as Windows-1252, with a warning.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = Path(folder) / "a.csv"
+    ...     _ = file.write_text("x;y\\n1,5;2\\n")
+    ...     find_dialect(file)
+    Dialect(encoding='utf-8', delimiter=';', decimal=',')
+    """
+    encoding = _find_encoding(path)
+    looked_at = {sign: list(islice(_lines(path, encoding, sign), _LOOKED_AT)) for sign in DELIMITERS}
+    if not looked_at[","]:
+        raise InputError(f"{path} is empty: it needs a line of column names and rows of values")
+    delimiter = max(DELIMITERS, key=lambda sign: _cells(looked_at[sign]))
+    cells = [cell.strip() for line in looked_at[delimiter][1:] for cell in line]
+    comma = delimiter != "," and any(map(_WITH_COMMA.fullmatch, cells)) and not any(map(_WITH_POINT.fullmatch, cells))
+    return Dialect(encoding, delimiter, "," if comma else ".")
+
+
+def _cells(lines: Sequence[Sequence[str]]) -> tuple[bool, int]:
+    """Whether a sign cuts every line into as many cells as the first, and more than one; and how many."""
+    several = len(lines[0])
+    return several > 1 and all(len(line) == several for line in lines), several
+
+
+def _find_encoding(path: Path) -> str:
+    with path.open("rb") as file:
+        start = file.read(_BLOCK)
+        for mark, encoding in _MARKS.items():
+            if start.startswith(mark):
+                return encoding
+        if b"\0" in start:
+            raise InputError(f"{path} holds binary data, not text: save it as a CSV in UTF-8")
+    try:
+        _decode(path, "utf-8")
+        return "utf-8"
+    except UnicodeDecodeError:
+        _decode(path, _WESTERN)
+        warnings.warn(
+            f"{path} is not UTF-8 and was read as Windows-1252: save it as UTF-8 if a name or label looks wrong",
+            stacklevel=2,
+        )
+        return _WESTERN
+
+
+def _decode(path: Path, encoding: str) -> None:
+    """To the end: the sign that does not fit may be anywhere."""
+    with path.open(encoding=encoding) as file:
+        while file.read(_BLOCK):
+            pass
+
+
+def _lines(path: Path, encoding: str, delimiter: str) -> Any:
+    """The lines that are not blank, cut into cells."""
+    with path.open(encoding=encoding, newline="") as file:
+        for line in csv.reader(file, delimiter=delimiter, skipinitialspace=True):
+            if line:
+                yield line
+
+
+def _check_header(names: list[str], path: Path) -> None:
+    # Whole numbers may be the default names of a data frame; fractions are a row of data.
+    if all(map(_is_number, names)) and not all(name.isdigit() for name in names):
+        raise InputError(f"{path} starts with a line of numbers ({listed(names, 3)}): put column names there")
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text.replace(",", "."))
+    except ValueError:
+        return False
+    return True
