@@ -6,6 +6,8 @@ Most tests ask for the published rule, which needs no certificate, and train sma
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from dataclasses import dataclass
 from pathlib import Path as FilePath
 from typing import Any
@@ -316,6 +318,20 @@ def test_folder_of_another_run_is_refused(table: pd.DataFrame, tmp_path: FilePat
         find(table.assign(a=table["a"] + 1), "y", **options)
     with pytest.raises(fb.InputError, match="another 'distilled'"):
         find(table, "y", **{**options, "distilled": 300})
+
+
+def test_two_processes_do_not_share_a_folder(table: pd.DataFrame, tmp_path: FilePath) -> None:
+    hold = "with alone_in(sys.argv[1]): print(1, flush=True); input()"
+    other = f"import sys; from forebear.run.lock import alone_in\n{hold}"
+    command = [sys.executable, "-c", other, str(tmp_path)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None and process.stdout.readline() == "1\n"
+        told = f"process {process.pid} is at work in this folder: wait for it, or choose another folder"
+        options: dict[str, Any] = {"sampler": Copier("b"), "candidates": list("abc")}
+        with pytest.raises(fb.InputError, match=told):
+            find(table, "y", out=tmp_path, **options)
+        process.kill()
+    assert find(table, "y", out=tmp_path, **options).ancestors == {"y": ("b",)}
 
 
 def test_saved_result_comes_back_whole(found: fb.Found, tmp_path: FilePath) -> None:

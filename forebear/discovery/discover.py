@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path as FilePath
@@ -20,6 +21,7 @@ from forebear.flow.sampler import NetworkSampler, Sampler
 from forebear.flow.samplers import SAMPLERS
 from forebear.run.engine import spread
 from forebear.run.folder import RunFolder, fingerprint
+from forebear.run.lock import alone_in
 from forebear.run.progress import Show
 from forebear.run.progress import progress as show_progress
 
@@ -110,7 +112,7 @@ def discover(
         identity = {"data": fingerprint(table), "questions": [vars(q) for q in questions]}
         folder = RunFolder(out, {**record, **identity})
     work = partial(study, table, sampler=fitter, settings=config)
-    with show_progress(progress) as show:
+    with show_progress(progress) as show, alone_in(out) if out is not None else nullcontext():
         outcomes = _outcomes(work, studies, folder, jobs, show)
     by_run = [_merge(outcomes, studies, number) for number in range(runs)]
     found = Found(

@@ -15,6 +15,7 @@ from forebear.reproduce.experiment import Claim, Evidence, Experiment
 from forebear.reproduce.piece import Piece, work
 from forebear.run.engine import spread
 from forebear.run.folder import RunFolder, write_json
+from forebear.run.lock import alone_in
 from forebear.run.progress import progress as show_progress
 
 _QUICK_RUNS = 1
@@ -110,8 +111,10 @@ def reproduce(
     repeats = runs or (_QUICK_RUNS if quick else experiment.runs)
     todo = pieces(experiment, repeats, preset, quick)
     identity = {"experiment": name, "preset": preset, "seed": seed, "quick": quick}
-    folder = RunFolder(pieces_folder(out, name, preset, seed, quick), identity)
-    records = _gather(partial(work, name, preset, seed, quick), todo, folder, jobs, progress)
+    place = pieces_folder(out, name, preset, seed, quick)
+    folder = RunFolder(place, identity)
+    with alone_in(place):
+        records = _gather(partial(work, name, preset, seed, quick), todo, folder, jobs, progress)
     made = Reproduction(name, preset, seed, quick, repeats, _evidence(experiment, todo, records), [*records.values()])
     write_json(Path(out) / f"{made.label}.json", made.to_dict())
     _draw(made, Path(out) / "figures")
