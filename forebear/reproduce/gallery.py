@@ -43,8 +43,12 @@ def _section(name: str, about: str, stored: Mapping[str, Any], results: Path, pa
     if first["decided"]:
         lines.append(f"Decided: {first['decided']}.")
     lines += ["", *_claims(stored), ""]
-    notes = {claim["why"]: claim["claim"] for told in stored.values() for claim in told["claims"] if claim["why"]}
-    lines += [f"- {claim}: {why}." for why, claim in notes.items()]
+    notes: dict[str, list[str]] = {}
+    for preset, told in stored.items():
+        for claim in told["claims"]:
+            if claim["why"] and not claim["holds"]:
+                notes.setdefault(claim["why"], []).append(f"{claim['claim']}, {preset}")
+    lines += [f"- {'; '.join(claims)}: {why}." for why, claims in notes.items()]
     lines += [""] * bool(notes)
     for preset, told in stored.items():
         lines.append(f"- {preset}: `{told['command']}`, {told['seconds']:,.0f} s, {_machines(told['machines'])}")
