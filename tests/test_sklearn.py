@@ -6,6 +6,7 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,7 @@ import forebear as fb
 from forebear.sklearn import AncestorSelector, ConditionalFlow, log_prob_scorer
 from forebear.sklearn.flow import _mean_rule
 from forebear.sklearn.frames import seed_of
+from forebear.twin import batches
 
 SMALL: dict[str, Any] = {"width": 16, "depth": 2}
 ROWS = 1_000
@@ -189,6 +191,13 @@ def test_several_outputs_keep_the_union(union: tuple[AncestorSelector, pd.DataFr
     assert np.isnan(selector.pvalues_).all()  # this rule tests nothing
 
 
+def test_labels_as_y() -> None:
+    X = _inputs()
+    labels = np.where(X["c"] + NOISE / 9 > 0, "up", "down")
+    selector = AncestorSelector(last, steps=300, distilled=400, settings=SMALL).fit(X, labels)
+    assert selector.get_feature_names_out().tolist() == ["c"]
+
+
 def test_few_rows_keep_everything() -> None:
     X = _inputs().assign(flat=3.0)[:29]
     with pytest.warns(UserWarning, match="n_samples=29 is too few .* of 3 columns .* at least 30 rows"):
@@ -207,7 +216,16 @@ def test_nothing_varies() -> None:
 
 
 @pytest.fixture(scope="module")
-def flow() -> ConditionalFlow:
+def few_shapes() -> Iterator[None]:
+    """Every shape is compiled once; here most of the time would go there. Not for the checks above, some of which
+    compare batches of different sizes."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(batches, "LEAST", 2**11)
+        yield
+
+
+@pytest.fixture(scope="module")
+def flow(few_shapes: None) -> ConditionalFlow:
     """y | x is lognormal: exp(x + z / 2)."""
     x = np.random.default_rng(2).uniform(-1, 1, size=4_000)
     noise = np.random.default_rng(3).normal(size=4_000)
@@ -258,7 +276,7 @@ def test_draws_follow_the_random_state(flow: ConditionalFlow) -> None:
 
 
 @pytest.mark.parametrize("joint", [pytest.param(False, marks=pytest.mark.slow), True])
-def test_several_outputs(joint: bool) -> None:
+def test_several_outputs(joint: bool, few_shapes: None) -> None:
     X, noise = _inputs()[:40], NOISE[:40]
     y = np.stack([X["a"] + noise, X["a"] - noise], axis=1)
     flow = ConditionalFlow(steps=100, joint=joint, settings={"ode_steps": 4}, **SMALL).fit(X, y)
@@ -274,7 +292,7 @@ def test_several_outputs(joint: bool) -> None:
 # --- with scikit-learn's tools ---
 
 
-def test_pipeline() -> None:
+def test_pipeline(few_shapes: None) -> None:
     X = _inputs()
     y = np.exp(X["b"]) + NOISE / 9
     selector = AncestorSelector(last, steps=300, distilled=400, settings=SMALL)
@@ -283,7 +301,7 @@ def test_pipeline() -> None:
     assert pipeline.score(X[:30], y[:30]) > 0.8
 
 
-def test_grid_search() -> None:
+def test_grid_search(few_shapes: None) -> None:
     X = _inputs()
     y = X["b"] * NOISE
     pipeline = Pipeline(
