@@ -19,6 +19,7 @@ from forebear.discovery.settings import Settings, resolve
 from forebear.discovery.study import Outcome, Study, Tick, study
 from forebear.flow.sampler import NetworkSampler, Sampler
 from forebear.flow.samplers import SAMPLERS
+from forebear.run.compiled import spare_maps
 from forebear.run.engine import spread
 from forebear.run.folder import RunFolder, fingerprint
 from forebear.run.lock import alone_in
@@ -89,6 +90,7 @@ def discover(
     {'y': ('b',)}
     """
     started = time.perf_counter()
+    spare_maps()
     chooser, fitter, config = _options(rule, sampler, preset, settings)
     certified = rule == CERTIFIED
     check_whole("runs", runs, 1)

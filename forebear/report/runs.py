@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -63,14 +64,13 @@ def _inputs(records: Records) -> list[str]:
     return sorted(names, key=_natural)
 
 
-def _natural(name: str) -> tuple[str, int, str]:
+def _natural(name: str) -> tuple[str, list[int]]:
     """So that x10 comes after x9.
 
-    >>> sorted(["x10", "x9", "u"], key=_natural)
-    ['u', 'x9', 'x10']
+    >>> sorted(["x10", "x9", "u", "10-day", "5-day"], key=_natural)
+    ['5-day', '10-day', 'u', 'x9', 'x10']
     """
-    digits = "".join(c for c in name if c.isdigit())
-    return name.rstrip("0123456789"), int(digits or 0), name
+    return re.sub(r"\d+", "", name), [int(number) for number in re.findall(r"\d+", name)]
 
 
 def _graph(axis: Axes, records: Records, inputs: Sequence[str]) -> None:

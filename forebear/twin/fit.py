@@ -11,6 +11,7 @@ from forebear.data.dequantise import Dequantiser, find_atoms
 from forebear.data.table import Column, Table
 from forebear.flow.sampler import NetworkLaw, Task
 from forebear.flow.samplers import FlowSampler
+from forebear.run.compiled import spare_maps
 from forebear.twin.model import FlowModel, Perceptrons, masked
 from forebear.twin.settings import TwinSettings
 from forebear.twin.twin import RANGE_QUANTILES, Range, Target, Twin
@@ -45,6 +46,7 @@ def fit_twin(
     """
     check_whole("seed", seed, 0)
     _check_units(units or {}, table)
+    spare_maps()
     rng = np.random.default_rng(seed)
     dequantisers = [find_atoms(table.columns[target].values) for target in ancestors]
     y = [d.spread(table.columns[t].values, rng) for t, d in zip(ancestors, dequantisers, strict=True)]
