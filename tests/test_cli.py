@@ -234,6 +234,7 @@ def test_demo_prints_the_graph_and_replaces_its_own_files(cli: Cli, monkeypatch:
             "demo.txt",
             "found.json",
             "graph.png",
+            "lock",
             "pieces",
             "report.html",
             "run.json",

@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from forebear._checks import InputError
-from forebear.data.names import expand
 
 Names = list[str] | dict[str, list[str]] | None
 """a list for every target, or {target: list}, or nothing said"""
@@ -122,6 +121,8 @@ def expand_by_target(
     >>> expand_by_target(["y=x*", "z=x2"], ["x1", "x2", "y", "z"], "a.csv", "--candidate", ["y", "z"])
     {'y': ['x1', 'x2'], 'z': ['x2']}
     """
+    from forebear.data.names import expand
+
     if not texts:
         return None
     single = [text for text in texts if "=" in text and text not in columns]
