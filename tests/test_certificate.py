@@ -11,7 +11,10 @@ from scipy.stats import binom
 
 import forebear as fb
 from forebear.benchmarks.suite import SUITE
+from forebear.data.question import Question
 from forebear.data.table import Column
+from forebear.discovery.action import Action
+from forebear.discovery.certify import certify
 from forebear.discovery.dependence import (
     Clearing,
     Verdict,
@@ -73,6 +76,42 @@ def test_pure_interactions_show_only_jointly() -> None:
     alone, jointly = judge_all(latents, units, [], clearing)
     assert min(verdict.p_value for verdict in alone.values()) > 1e-3
     assert jointly.p_value < 1e-10 and set(jointly.units) == {"a", "b"}
+
+
+class Look:
+    """An examiner of y with candidates a, b and c that finds out of a set whatever of `needed` is not in it."""
+
+    question = Question("y", ("a", "b", "c"), {name: (name,) for name in "abc"}, ())
+    settings = CertificateSettings()
+
+    def __init__(self, needed: str, shift: float):
+        self.needed, self.shift = needed, shift
+        self.seen: dict[frozenset[str], Evidence] = {}
+
+    def examine(self, kept: frozenset[str]) -> Evidence:
+        if kept not in self.seen:
+            sure = Verdict(9.0, 1e-9, 0.1, 1, ("a",), self.shift)
+            nothing = Verdict(1.0, 0.5, 0.0, 1, ())
+            out = {name: sure if name in self.needed else nothing for name in "abc" if name not in kept}
+            self.seen[kept] = Evidence(out, nothing, frozenset(set(self.needed) - kept))
+        return self.seen[kept]
+
+    def action(self, kept: frozenset[str], unit: str) -> Action:
+        return Action(1.0, 0.0, 0.0, 0.0)
+
+
+@pytest.mark.parametrize(
+    ("first", "closer", "answer"), [("ab", "a", ("a",)), ("a", "ab", ("a", "b")), ("a", "a", ("a",)), ("a", "", ())]
+)
+def test_the_second_look_drops_what_is_not_needed_and_adds_what_is(
+    first: str, closer: str, answer: tuple[str, ...]
+) -> None:
+    class Looks:
+        def look_again(self, numbers: list[int], doubtful: Any, sure: Any) -> list[Look]:
+            return [Look(closer, 0.2)]
+
+    [certificate] = certify(Looks(), [Look(first, 0.02)], [[()]])  # type: ignore[arg-type]
+    assert certificate.kept == answer and certificate.passes
 
 
 def test_weighing_asks_for_significance_and_size() -> None:
