@@ -85,7 +85,7 @@ def test_help_of_discover_names_every_option(cli: Cli) -> None:
     options = (
         "target candidate keep group periodic lags state action episode increments next time rule preset sampler"
     )
-    options += " joint runs seed jobs set out resume figure json progress no-progress"
+    options += " joint runs seed jobs set out resume figure table json progress no-progress"
     assert [name for name in options.split() if f"--{name}" not in shown] == []
 
 

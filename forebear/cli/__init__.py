@@ -16,6 +16,7 @@ import typer
 
 from forebear._checks import InputError
 from forebear.cli import arguments as opt
+from forebear.cli import examples
 from forebear.cli.options import parse_whole
 from forebear.cli.output import Failed, Interrupted, note
 from forebear.cli.usage import USAGE_ERROR, usage_line
@@ -23,14 +24,13 @@ from forebear.cli.usage import USAGE_ERROR, usage_line
 INTERRUPTED = 130
 
 app = typer.Typer(
-    add_completion=False,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 
 
-@app.callback(invoke_without_command=True)
+@app.callback(invoke_without_command=True, epilog=examples.FOREBEAR)
 def _root(context: typer.Context, version: opt.Version = False) -> None:
     """Which few inputs shape the whole conditional law of each quantity in a table."""
     if version:
@@ -43,7 +43,7 @@ def _root(context: typer.Context, version: opt.Version = False) -> None:
         raise typer.Exit()
 
 
-@app.command()
+@app.command(epilog=examples.DEMO)
 def demo(out: opt.DemoOut = Path("forebear-demo")) -> None:
     """Discover what shapes the measurements of a test rig, on data that ships with forebear."""
     from forebear.cli.demonstrating import run_demo
@@ -51,7 +51,7 @@ def demo(out: opt.DemoOut = Path("forebear-demo")) -> None:
     run_demo(out)
 
 
-@app.command()
+@app.command(epilog=examples.DISCOVER)
 def discover(
     data: opt.Data,
     target: opt.Target = None,
@@ -76,6 +76,7 @@ def discover(
     out: opt.Out = None,
     resume: opt.Resume = False,
     figure: opt.Figure = None,
+    table: opt.Table = None,
     json: opt.Json = False,
     progress: opt.Progress = None,
 ) -> None:
@@ -93,10 +94,10 @@ def discover(
         passed[name] = parse_whole(text, f"--{name}", least)
     if rule is not None:
         passed["rule"] = rule
-    run_discover(roles, Wishes(out, resume, figure, json, passed, settings or ()))
+    run_discover(roles, Wishes(out, resume, figure, table, json, passed, settings or ()))
 
 
-@app.command()
+@app.command(epilog=examples.SAMPLE)
 def sample(
     run: opt.Run,
     given: opt.Given,
@@ -113,7 +114,7 @@ def sample(
     run_sample(run, given, parse_whole(n, "--n", 1), parse_whole(seed, "--seed", 0), out)
 
 
-@app.command()
+@app.command(epilog=examples.REPORT)
 def report(
     run: opt.ReportRun,
     out: opt.ReportOut = None,
@@ -130,7 +131,7 @@ def report(
     run_report(run, out, held_out, laws, parse_whole(seed, "--seed", 0))
 
 
-@app.command()
+@app.command(epilog=examples.REPRODUCE)
 def reproduce(
     name: opt.Experiment = None,
     listing: opt.Listing = False,
@@ -157,7 +158,7 @@ def reproduce(
     run_reproduce(name, everything, preset, repeats, start, quick, workers, out, json)
 
 
-@app.command()
+@app.command(epilog=examples.BENCH)
 def bench(name: opt.Bench = None, listing: opt.Listing = False, json: opt.Json = False) -> None:
     """Measure forebear on this machine."""
     from forebear.cli.measuring import list_benches, run_bench

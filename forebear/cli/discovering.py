@@ -9,6 +9,7 @@ from typing import Any
 
 import forebear
 from forebear._checks import InputError
+from forebear.cli.next_steps import next_steps
 from forebear.cli.options import (
     Names,
     expand_by_target,
@@ -53,6 +54,7 @@ class Wishes:
     out: Path | None = None
     resume: bool = False
     figure: Path | None = None
+    table: Path | None = None
     json: bool = False
     passed: dict[str, Any] = field(default_factory=dict)
     """arguments of `discover` that need no translation"""
@@ -62,6 +64,7 @@ class Wishes:
 def run_discover(roles: Roles, wishes: Wishes) -> None:
     """Check, discover, show."""
     check_figure(wishes.figure, wishes.out)
+    _check_table(wishes)
     _check_out(wishes)
     with long_work(wishes.out, f"run the same command with --out {wishes.out} --resume to go on"):
         settings = parse_settings(wishes.settings, forebear.discover)
@@ -70,12 +73,14 @@ def run_discover(roles: Roles, wishes: Wishes) -> None:
         found = forebear.discover(**arguments, out=wishes.out)
         if wishes.figure is not None:
             draw(found, wishes.figure)
+        if wishes.table is not None:
+            found.save_table(wishes.table)
     if wishes.json:
         from forebear.discovery.found import as_json
 
         say(as_json(found))
     else:
-        say(found_table(found), "", _next_steps(found.seconds, wishes))
+        say(found_table(found), "", next_steps(found, wishes.out, wishes.figure, wishes.table))
 
 
 def _check_out(wishes: Wishes) -> None:
@@ -87,20 +92,16 @@ def _check_out(wishes: Wishes) -> None:
         raise InputError(f"--out {wishes.out}: holds a run already: add --resume to go on with it, or choose another")
 
 
+def _check_table(wishes: Wishes) -> None:
+    if wishes.table is not None:
+        from forebear.report.tables import check_table_file
+
+        check_table_file(wishes.table, "--table ")
+
+
 def _note_fresh(wishes: Wishes) -> None:
     if wishes.resume and wishes.out is not None and not (wishes.out / "run.json").is_file():
         note(f"there is no run in {wishes.out} to resume: starting one")
-
-
-def _next_steps(seconds: float, wishes: Wishes) -> str:
-    lines = [f"{seconds:.1f} s."]
-    if wishes.out is not None:
-        lines.append(f"Saved in {wishes.out}: read it back with forebear.load({str(wishes.out)!r}).")
-    else:
-        lines.append("Nothing was saved: --out DIR keeps the run.")
-    drawn = wishes.figure is not None
-    lines.append(f"The figure is in {wishes.figure}." if drawn else "--figure graph.png draws it.")
-    return " ".join(lines)
 
 
 def arguments_of(roles: Roles) -> dict[str, Any]:

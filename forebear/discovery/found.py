@@ -230,6 +230,23 @@ class Found:
 
         save_graph(self, file)
 
+    def to_frame(self) -> pd.DataFrame:
+        """Everything about every candidate of every target, in one table, a row each.
+
+        Columns: target, candidate, ancestor (whether it is one), by_request (kept by `keep=`), frequency, score
+        and removed_at (the step of the pruning path), p_value, effect, shift and moves (the certificate), location,
+        scale, shape, dependence and acts (how an ancestor acts). What is not known is empty.
+        """
+        from forebear.report.tables import flat_table
+
+        return flat_table(self)
+
+    def save_table(self, file: str | FilePath) -> None:
+        """Write `to_frame` as .csv, .parquet (with the extra `parquet`) or .json, a list of rows."""
+        from forebear.report.tables import save_table as write_table
+
+        write_table(self, file)
+
     def report(
         self,
         file: str | FilePath,

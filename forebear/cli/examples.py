@@ -1,0 +1,49 @@
+"""What `--help` shows below the options: commands as people type them."""
+
+# The mark keeps the lines as they are.
+_HEAD = "\b\nExamples:"
+
+FOREBEAR = f"""{_HEAD}
+  forebear demo
+  forebear discover data.csv --target y --out run
+  forebear report run
+  forebear COMMAND --help
+"""
+
+DEMO = f"""{_HEAD}
+  forebear demo
+  forebear demo --out try-it
+"""
+
+DISCOVER = f"""{_HEAD}
+  forebear discover data.csv --target y --out run
+  forebear discover data.csv --target "d*" --candidate "x?" --keep dose --figure graph.png
+  forebear discover data.csv --target y --group weather=wind,rain --periodic heading=360
+  forebear discover walk.csv --lags 9 --state theta --action u --episode id --periodic theta=6.2832
+  forebear discover big.csv --target y --runs 10 --jobs 2 --out run --resume
+  forebear discover data.csv --target y --json > found.json
+  forebear discover data.csv --target y --table found.parquet
+"""
+
+SAMPLE = f"""{_HEAD}
+  forebear sample run --given rows.csv --n 1000 --out draws.parquet
+  forebear sample run --given rows.csv --n 1
+"""
+
+REPORT = f"""{_HEAD}
+  forebear report run
+  forebear report run --out report.html --held-out new.csv
+  forebear report run --no-laws
+"""
+
+REPRODUCE = f"""{_HEAD}
+  forebear reproduce --list
+  forebear reproduce lorenz63 --quick
+  forebear reproduce heat --preset paper --runs 10 --json > heat.json
+"""
+
+BENCH = f"""{_HEAD}
+  forebear bench --list
+  forebear bench presets
+  forebear bench selection --json > bench-selection.json
+"""

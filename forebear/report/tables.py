@@ -1,0 +1,104 @@
+"""A result as one flat table, for other programs: a row for every candidate of every target."""
+
+from __future__ import annotations
+
+import json
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from forebear._checks import InputError
+from forebear.discovery.action import Action
+from forebear.discovery.found import Found
+from forebear.run.folder import write_bytes
+
+ENDINGS = (".csv", ".parquet", ".json")
+_SHARES = Action._fields
+_EVIDENCE = ("p_value", "effect", "shift", "moves")
+_NUMBERS = ("frequency", "score", "p_value", "effect", "shift", *_SHARES)
+
+
+def flat_table(found: Found) -> pd.DataFrame:
+    """The work of `Found.to_frame`.
+
+    >>> import numpy as np
+    >>> from forebear.data.question import Question
+    >>> from forebear.discovery.distil import Lengthscales
+    >>> from forebear.discovery.path import Path
+    >>> path = Path(("a", "b"), ("b", "a"), (0.1, 0.1, 0.9), np.ones((3, 2)), (1.0,) * 3, Lengthscales({}, 1.0))
+    >>> question = Question("y", ("a", "b"), {"a": ("a",), "b": ("b",)}, ())
+    >>> found = Found({"y": question}, ({"y": path},), ({"y": ("a",)},), ({},), {"rule": "nsr-jump"}, 0.0)
+    >>> found.to_frame()[["target", "candidate", "ancestor", "removed_at"]]
+      target candidate  ancestor  removed_at
+    0      y         a      True           2
+    1      y         b     False           1
+    """
+    ancestors, frequencies = found.ancestors, found.frequencies
+    rows = []
+    for target in found.targets:
+        scores, removed = found._first_scores(target), found.runs[0][target].removed
+        evidence, acts = _evidence(found, target)
+        for unit in found._places(target):
+            row: dict[str, Any] = {
+                "target": target,
+                "candidate": unit,
+                "ancestor": unit in ancestors[target],
+                "by_request": unit in found.questions[target].keep,
+                "frequency": frequencies[target].get(unit, 1.0),
+                "score": scores.get(unit),
+                "removed_at": removed.index(unit) + 1 if unit in removed else None,
+            }
+            rows.append({**row, **evidence.get(unit, {}), **acts.get(unit, {})})
+    columns = ["target", "candidate", "ancestor", "by_request", "frequency", "score", "removed_at"]
+    frame = pd.DataFrame(rows, columns=[*columns, *_EVIDENCE, *_SHARES, "acts"])
+    whole = frame["removed_at"].astype("Int64")
+    return frame.astype(dict.fromkeys(_NUMBERS, float)).assign(removed_at=whole)
+
+
+def _evidence(found: Found, target: str) -> tuple[dict[Any, dict[Any, Any]], dict[Any, dict[Any, Any]]]:
+    certificate = found.certified[0].get(target)
+    if certificate is None:
+        return {}, {}
+    acts = certificate.actions_frame()
+    return certificate.frame()[list(_EVIDENCE)].to_dict("index"), acts.to_dict("index")
+
+
+def check_table_file(file: str | Path, option: str = "") -> None:
+    """Refuse a place where the table could not be written, before the long work starts.
+
+    >>> check_table_file("found.xlsx", "--table ")
+    Traceback (most recent call last):
+    forebear._checks.InputError: --table found.xlsx: the ending must be .csv, .parquet or .json
+    """
+    place = Path(file)
+    if place.suffix.lower() not in ENDINGS:
+        raise InputError(f"{option}{file}: the ending must be .csv, .parquet or .json")
+    if place.is_dir():
+        raise InputError(f"{option}{file}: this is a folder: name a file in it")
+    if not place.parent.is_dir():
+        raise InputError(f"{option}{file}: there is no folder {place.parent}: make it first")
+    if place.suffix.lower() == ".parquet":
+        try:
+            import pyarrow  # noqa: F401
+        except ImportError:
+            lacks = "needs pyarrow: run `pip install 'forebear[parquet]'`, or write .csv or .json"
+            raise InputError(f"{option}{file}: {lacks}") from None
+
+
+def save_table(found: Found, file: str | Path) -> None:
+    """The work of `Found.save_table`."""
+    check_table_file(file)
+    place, frame = Path(file), flat_table(found)
+    if place.suffix.lower() == ".csv":
+        content = frame.to_csv(index=False).encode()
+    elif place.suffix.lower() == ".json":
+        records = json.loads(frame.to_json(orient="records"))
+        content = json.dumps(records, indent=1).encode()
+    else:
+        stream = BytesIO()
+        frame.to_parquet(stream, index=False)
+        content = stream.getvalue()
+    write_bytes(place, content)
+    place.chmod(0o644)
