@@ -20,6 +20,7 @@ from jax import Array
 from jax.typing import ArrayLike
 
 from forebear.flow.settings import FlowSettings
+from forebear.run.parts import remembered
 
 Model = TypeVar("Model", bound=eqx.Module)
 Loss = Callable[[Any, Array, Array, Array], Array]
@@ -72,6 +73,7 @@ class _Best(NamedTuple):
 _EXPLODED = 100.0
 
 
+@remembered
 def train(
     models: Model,
     loss: Loss,

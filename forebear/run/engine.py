@@ -2,56 +2,135 @@
 
 from __future__ import annotations
 
-import multiprocessing
-import signal
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
-from contextlib import contextmanager
 from typing import Any, TypeVar
 
-from forebear._checks import InputError
+from forebear._checks import InputError, listed
+from forebear.run.workers import Died, work
 
 Piece = TypeVar("Piece")
 Result = TypeVar("Result")
 
 
+class Unfinished(RuntimeError):
+    """Some pieces could not be done, however often they were tried; the others are done."""
+
+
 def spread(function: Callable[[Piece], Result], pieces: Sequence[Piece], jobs: Any) -> Iterator[tuple[Piece, Result]]:
     """Each piece with its result, in order. `jobs`: a number of processes, or a dask.distributed.Client.
+
+    What is said in `as_done` of pieces that fail holds here too.
 
     >>> list(spread(abs, [-1, 2], jobs=1))
     [(-1, 1), (2, 2)]
     """
-    if hasattr(jobs, "submit"):
-        futures = [jobs.submit(function, piece, pure=False) for piece in pieces]
-        yield from ((piece, future.result()) for piece, future in zip(pieces, futures, strict=True))
-        return
-    if isinstance(jobs, bool) or not isinstance(jobs, int) or jobs < 1:
-        raise InputError(f"jobs must be a whole number of at least 1, or a dask client; got {jobs!r}")
-    if jobs == 1 or len(pieces) < 2:
-        yield from ((piece, function(piece)) for piece in pieces)
-        return
-    # Spawned, not forked: JAX is multithreaded, and a fork of it can hang.
-    context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(min(jobs, len(pieces)), mp_context=context) as pool:
-        with _deaf_to_interrupts():
-            results = pool.map(function, pieces)
-        try:
-            yield from zip(pieces, results, strict=True)
-        except BaseException:
-            # Without this, Ctrl-C would wait for the pieces in progress.
-            for worker in list((pool._processes or {}).values()):
-                worker.terminate()
-            raise
-
-
-@contextmanager
-def _deaf_to_interrupts() -> Iterator[None]:
-    """Processes started within do not hear Ctrl-C, which a terminal sends to all: only their parent answers it."""
-    if not hasattr(signal, "pthread_sigmask"):  # Windows
-        yield
-        return
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    early: dict[int, Result] = {}
+    upto = 0
     try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        for place, result in as_done(function, pieces, jobs):
+            early[place] = result
+            while upto in early:
+                yield pieces[upto], early.pop(upto)
+                upto += 1
+    except (Unfinished, FloatingPointError, MemoryError):
+        # Those behind the first one that failed are done all the same.
+        yield from ((pieces[place], early[place]) for place in sorted(early))
+        raise
+
+
+def as_done(
+    function: Callable[[Piece], Result],
+    pieces: Sequence[Piece],
+    jobs: Any,
+    name: Callable[[Piece], str] = str,
+) -> Iterator[tuple[int, Result]]:
+    """(place of a piece, its result), in the order in which they are done.
+
+    A piece whose process dies is tried again, then left; so is one without enough memory, or whose numbers are not
+    finite. When all others are done, `Unfinished` (or a FloatingPointError) names what was left. Any other exception
+    ends the work at once. The function goes to each worker once, with the data it holds; to a cluster it is scattered.
+
+    >>> sorted(as_done(abs, [-1, 2], jobs=1))
+    [(0, 1), (1, 2)]
+    """
+    check_jobs(jobs)
+    failures = Failures(len(pieces))
+    for place, result in _answers(function, pieces, jobs):
+        if isinstance(result, BaseException):
+            failures.add(name(pieces[place]), result)
+        else:
+            yield place, result
+    failures.tell()
+
+
+def is_cluster(jobs: Any) -> bool:
+    """Whether `jobs` is a dask.distributed.Client (or something that can do as much)."""
+    return hasattr(jobs, "submit") and hasattr(jobs, "scatter")
+
+
+def check_jobs(jobs: Any) -> None:
+    """Refuse what is neither a number of processes nor a client that can be waited for.
+
+    >>> check_jobs(0)
+    Traceback (most recent call last):
+    forebear._checks.InputError: jobs must be a whole number of at least 1, or a dask client; got 0
+    """
+    if is_cluster(jobs):
+        if getattr(jobs, "asynchronous", False):
+            raise InputError("jobs: this dask client is asynchronous: make one with Client(asynchronous=False)")
+        if getattr(jobs, "status", "running") != "running":
+            raise InputError(f"jobs: this dask client is {jobs.status}: connect a new one")
+    elif isinstance(jobs, bool) or not isinstance(jobs, int) or jobs < 1:
+        raise InputError(f"jobs must be a whole number of at least 1, or a dask client; got {jobs!r}")
+
+
+def _answers(function: Callable[[Any], Any], pieces: Sequence[Any], jobs: Any) -> Iterator[tuple[int, Any]]:
+    if is_cluster(jobs):
+        from forebear.run.cluster import work as work_on_cluster
+
+        yield from work_on_cluster(function, pieces, jobs)
+    elif jobs == 1 or len(pieces) < 2:
+        for place, piece in enumerate(pieces):
+            try:
+                yield place, function(piece)
+            except (FloatingPointError, MemoryError) as error:
+                yield place, error
+    else:
+        yield from work(function, pieces, jobs)
+
+
+class Failures:
+    """What could not be done, to be told when the rest is.
+
+    >>> failures = Failures(3)
+    >>> failures.add("run 1: y", Died("was killed (SIGKILL)"))
+    >>> failures.tell()
+    Traceback (most recent call last):
+    forebear.run.engine.Unfinished: run 1: y: its worker process was killed (SIGKILL), twice; the other 2 pieces are done
+    """
+
+    def __init__(self, pieces: int):
+        self.pieces = pieces
+        self.found: dict[str, BaseException] = {}
+
+    def add(self, name: str, error: BaseException) -> None:
+        """Keep what may be left for the end; raise the rest."""
+        if not isinstance(error, FloatingPointError | MemoryError | Died):
+            raise error
+        self.found[name] = error
+
+    def tell(self) -> None:
+        """Raise if anything is missing."""
+        if not self.found:
+            return
+        name, error = next(iter(self.found.items()))
+        rest = self.pieces - len(self.found)
+        done = f"; the other {rest} piece{'s are' if rest > 1 else ' is'} done" if rest else ""
+        others = f" (so did {listed([*self.found][1:])})" if len(self.found) > 1 else ""
+        if self.pieces == 1 and not isinstance(error, Died):
+            raise error
+        if isinstance(error, FloatingPointError):
+            raise FloatingPointError(f"{name}: {error}{others}{done}") from error
+        if isinstance(error, MemoryError):
+            raise Unfinished(f"{name}: out of memory{others}{done}") from error
+        raise Unfinished(f"{name}: its worker process {error}, twice{others}{done}")
