@@ -3,26 +3,30 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import nullcontext
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path as FilePath
 from typing import Any
+
+import numpy as np
 
 from forebear._checks import InputError, check_whole, near_miss
 from forebear.data.question import Question, ask, check_questions
 from forebear.data.table import Table, open_frame, read_columns
 from forebear.discovery.choose import RULES, Rule
 from forebear.discovery.found import Found
+from forebear.discovery.scattered import Work, on_cluster
 from forebear.discovery.settings import Settings, resolve
 from forebear.discovery.study import Outcome, Study, Tick, study
 from forebear.flow.sampler import NetworkSampler, Sampler
 from forebear.flow.samplers import SAMPLERS
 from forebear.run.compiled import spare_maps
-from forebear.run.engine import spread
-from forebear.run.folder import RunFolder, fingerprint
+from forebear.run.engine import as_done, check_jobs, is_cluster
+from forebear.run.folder import RunFolder, check_run, fingerprint
 from forebear.run.lock import alone_in
+from forebear.run.notes import Teller
+from forebear.run.parts import Parts
 from forebear.run.progress import Show
 from forebear.run.progress import progress as show_progress
 
@@ -69,8 +73,12 @@ def discover(
         runs: independent repeats, each on a random subset of the rows (`subset`), with its own training and
             distillation; the answer is what more than half of them chose, and frequencies tell how many.
         seed: the same data, seed and device give the same result, to the last bit.
-        out: a run folder; finished pieces are saved there, and an interrupted run resumes from it.
-        jobs: worker processes, or a dask.distributed.Client.
+        out: a run folder; all that is finished (a training, a path, a target, a run) is saved there at once, and the
+            same call goes on from it after an interruption, with the same result to the last bit.
+        jobs: worker processes, or a `dask.distributed.Client`, to whose workers the table is sent once; trainings,
+            the path of each target and the certificates of each run are its tasks (see `forebear.run.cluster`). The
+            result does not depend on it. A worker that dies is replaced; what fails twice is named when all the rest
+            is done and saved.
         progress: show a bar; None shows it when standard error is a terminal.
         sampler: "flow", "gaussian" (mean and spread only), "mean" (functional dependence only), or an object with
             the interface of `forebear.Sampler`.
@@ -109,13 +117,12 @@ def discover(
         "seed": seed,
         **config.flat(),
     }
-    folder = None
-    if out is not None:
-        identity = {"data": fingerprint(table), "questions": [vars(q) for q in questions]}
-        folder = RunFolder(out, {**record, **identity})
-    work = partial(study, table, sampler=fitter, settings=config)
-    with show_progress(progress) as show, alone_in(out) if out is not None else nullcontext():
-        outcomes = _outcomes(work, studies, folder, jobs, show)
+    work = Work(table, tuple(studies), fitter, config)
+    teller = Teller()
+    with ExitStack() as stack:
+        show = stack.enter_context(show_progress(progress))
+        folder = None if out is None else _open(out, {**record, **_identity(table, questions)}, stack)
+        outcomes = _outcomes(work, folder, jobs, show, teller)
     by_run = [_merge(outcomes, studies, number) for number in range(runs)]
     found = Found(
         {q.target: q for q in questions},
@@ -125,6 +132,7 @@ def discover(
         record,
         time.perf_counter() - started,
         table,
+        tuple(teller.told),
     )
     if out is not None:
         found.save(out)
@@ -188,35 +196,87 @@ def _studies(
     ]
 
 
+def _identity(table: Table, questions: Sequence[Question]) -> dict[str, Any]:
+    """What beside the settings must be the same for a run to be taken up: data, questions, versions, device."""
+    import jax
+    import scipy
+
+    from forebear import __version__
+
+    versions = {"forebear": __version__, "jax": jax.__version__, "numpy": np.__version__, "scipy": scipy.__version__}
+    return {
+        "data": fingerprint(table),
+        "questions": [vars(q) for q in questions],
+        **{f"version of {name}": version for name, version in versions.items()},
+        "device": jax.devices()[0].device_kind,
+    }
+
+
+def _open(out: str | FilePath, identity: dict[str, Any], stack: ExitStack) -> RunFolder:
+    """The run folder, for this process alone until the stack is left."""
+    check_run(FilePath(out), identity)
+    stack.enter_context(alone_in(out))
+    folder = RunFolder(out, identity)
+    folder.tidy()
+    return folder
+
+
 def _outcomes(
-    work: Callable[..., dict[str, Outcome]],
-    studies: Sequence[Study],
-    folder: RunFolder | None,
-    jobs: Any,
-    show: Show,
+    work: Work, folder: RunFolder | None, jobs: Any, show: Show, teller: Teller
 ) -> list[dict[str, Outcome]]:
     """The outcomes of every study, from the folder where it has them."""
-    done: dict[int, dict[str, Outcome]] = {}
-    for number in range(len(studies)) if folder else ():
-        saved = folder.get(number) if folder else None
-        if saved is not None:
-            done[number] = {target: Outcome.restore(record) for target, record in saved.items()}
+    check_jobs(jobs)
+    studies = work.studies
+    done = {} if folder is None else _saved(folder, len(studies))
+    for number in done:
+        teller.told.update(dict.fromkeys(_notes(done[number])))  # told when they arose
     waiting = [number for number in range(len(studies)) if number not in done]
-    alone = isinstance(jobs, int) and (jobs == 1 or len(waiting) < 2)
+    already = len(done)
 
     def tick(stage: str, share: float) -> None:
-        work_now = studies[waiting[len(done) - already]]
-        first, length, word = _STAGES[work_now.certified][stage]
-        show(f"{work_now.label} ({word})", (len(done) + first + length * share) / len(studies))
+        now = studies[waiting[len(done) - already]]
+        first, length, word = _STAGES[now.certified][stage]
+        show(f"{now.label} ({word})", (len(done) + first + length * share) / len(studies))
 
-    already = len(done)
-    function = _Piece(work, tuple(studies), tick if alone else _silent)
-    for number, outcomes in spread(function, waiting, jobs):
-        if folder:
-            folder.put(number, {target: outcome.record() for target, outcome in outcomes.items()})
-        done[number] = outcomes
-        show(studies[number].label, len(done) / len(studies))
+    places = {} if folder is None else {number: folder.place_of_parts(number) for number in waiting}
+    alone = not is_cluster(jobs) and (jobs == 1 or len(waiting) < 2)
+    answers = (
+        on_cluster(work, waiting, places, jobs)
+        if is_cluster(jobs)
+        else as_done(_Piece(work, places, tick if alone else _silent), waiting, jobs, lambda n: studies[n].label)
+    )
+    try:
+        for place, outcomes in answers:
+            number = waiting[place]
+            if folder is not None:
+                folder.put(number, {target: outcome.record() for target, outcome in outcomes.items()})
+                Parts(places[number]).clear()
+            done[number] = outcomes
+            teller(_notes(outcomes))
+            show(studies[number].label, len(done) / len(studies))
+    except FloatingPointError as error:
+        teller(getattr(error.__cause__ or error, "__notes__", ()))
+        raise
     return [done[number] for number in range(len(studies))]
+
+
+def _saved(folder: RunFolder, count: int) -> dict[int, dict[str, Outcome]]:
+    """The studies that an earlier process has finished."""
+    done = {}
+    for number in range(count):
+        saved = folder.get(number)
+        try:
+            if saved is not None:
+                done[number] = {target: Outcome.restore(record) for target, record in saved.items()}
+        except (AttributeError, IndexError, KeyError, TypeError, ValueError):
+            raise InputError(
+                f"{folder.folder}: pieces/{number:05d}.json is damaged: delete that file, and it is computed again"
+            ) from None
+    return done
+
+
+def _notes(outcomes: Mapping[str, Outcome]) -> list[str]:
+    return [note for outcome in outcomes.values() for note in outcome.notes]
 
 
 # Where each stage begins and how long it takes, as shares of a study, with and without a certificate.
@@ -238,12 +298,14 @@ def _silent(stage: str, share: float) -> None:
 class _Piece:
     """One study by its number; a class, so that it can travel to a worker process."""
 
-    work: Callable[..., dict[str, Outcome]]
-    studies: tuple[Study, ...]
+    work: Work
+    places: Mapping[int, FilePath]
+    """where the parts of each study are kept"""
     tick: Tick
 
     def __call__(self, number: int) -> dict[str, Outcome]:
-        return self.work(self.studies[number], tick=self.tick)
+        work, parts = self.work, Parts(self.places.get(number))
+        return study(work.table, work.studies[number], work.sampler, work.settings, self.tick, parts)
 
 
 def _merge(paths: Sequence[dict[str, Outcome]], studies: Sequence[Study], run: int) -> dict[str, Outcome]:

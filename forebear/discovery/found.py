@@ -49,6 +49,8 @@ class Found:
     seconds: float
     table: Table | None = field(default=None, repr=False, compare=False)
     """the columns that were used; None for a result that was saved without them"""
+    notes: tuple[str, ...] = ()
+    """what went otherwise than asked: a training that diverged and was repeated, a nugget that was raised"""
 
     @property
     def targets(self) -> tuple[str, ...]:
@@ -159,6 +161,7 @@ class Found:
             "version": __version__,
             "settings": dict(self.settings),
             "seconds": self.seconds,
+            "notes": list(self.notes),
             "targets": targets,
         }
 
@@ -371,6 +374,7 @@ class Found:
             "certified": [{target: c.record() for target, c in run.items()} for run in self.certified],
             "settings": dict(self.settings),
             "seconds": self.seconds,
+            "notes": list(self.notes),
         }
 
     def _check_target(self, target: str) -> None:
@@ -436,6 +440,7 @@ def _restore(record: Mapping[str, Any]) -> Found:
         tuple({t: Certificate.restore(c) for t, c in run.items()} for run in record["certified"]),
         record["settings"],
         float(record["seconds"]),
+        notes=tuple(record.get("notes", ())),
     )
 
 

@@ -4,10 +4,10 @@
 >>> with LocalCluster(n_workers=4, threads_per_worker=1) as cluster, Client(cluster) as client:   # doctest: +SKIP
 ...     found = forebear.discover(table, "y", runs=10, jobs=client)
 
-Any cluster that a `dask.distributed.Client` connects to will do: one of this machine (LocalCluster), of a batch system
-(SLURMCluster of dask-jobqueue), of several GPUs (a worker for each, with its own CUDA_VISIBLE_DEVICES). Every worker
-needs forebear in the version of the client. One piece runs in a worker process at a time whatever its threads, since
-JAX uses all cores it is given; so start workers with one thread each, and with as many cores as they may use.
+Any cluster that a `dask.distributed.Client` connects to will do: one of this machine (LocalCluster), of a batch
+system (SLURMCluster of dask-jobqueue), of several GPUs (a worker for each, with its own CUDA_VISIBLE_DEVICES). Every
+worker needs forebear in the version of the client. One piece runs in a worker process at a time whatever its threads,
+since JAX uses all cores it is given; so start workers with one thread each, and with as many cores as they may use.
 Results are those of `jobs=1`, bit for bit, on machines of one kind.
 """
 
@@ -68,6 +68,10 @@ class Tasks:
         future = self.client.submit(_alone, function, self.shared, *arguments, pure=False)
         self.labels[future] = label
         return future
+
+    def put(self, value: Any) -> Any:
+        """A future of something that is known, to be an argument of tasks."""
+        return self.client.scatter(value, hash=False)
 
     def answers(self) -> Iterator[tuple[Any, Any]]:
         """(label, result or exception) of every task as it is done."""

@@ -48,7 +48,7 @@ def as_done(
 
     A piece whose process dies is tried again, then left; so is one without enough memory, or whose numbers are not
     finite. When all others are done, `Unfinished` (or a FloatingPointError) names what was left. Any other exception
-    ends the work at once. The function goes to each worker once, with the data it holds; to a cluster it is scattered.
+    ends the work at once. The function goes to each worker once, with the data it holds.
 
     >>> sorted(as_done(abs, [-1, 2], jobs=1))
     [(0, 1), (1, 2)]
@@ -103,10 +103,10 @@ class Failures:
     """What could not be done, to be told when the rest is.
 
     >>> failures = Failures(3)
-    >>> failures.add("run 1: y", Died("was killed (SIGKILL)"))
+    >>> failures.add("run 1: y", Died("was killed"))
     >>> failures.tell()
     Traceback (most recent call last):
-    forebear.run.engine.Unfinished: run 1: y: its worker process was killed (SIGKILL), twice; the other 2 pieces are done
+    forebear.run.engine.Unfinished: run 1: y: its worker process was killed, twice; the other 2 pieces are done
     """
 
     def __init__(self, pieces: int):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import os
@@ -30,7 +31,7 @@ def write_bytes(file: Path, content: bytes) -> None:
     """As `write_json`, for any content."""
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
-        handle, scratch = tempfile.mkstemp(dir=file.parent, prefix=f".{file.name}.")
+        handle, scratch = tempfile.mkstemp(dir=file.parent, prefix=f".{file.name}.", suffix=_SCRATCH)
         try:
             with os.fdopen(handle, "wb") as stream:
                 stream.write(content)
@@ -40,8 +41,39 @@ def write_bytes(file: Path, content: bytes) -> None:
         except BaseException:
             Path(scratch).unlink(missing_ok=True)
             raise
+        _settle(file.parent)
     except OSError as error:
-        raise InputError(f"{file.parent}: cannot write there ({error.strerror}): choose another folder") from None
+        raise unwritable(file.parent, error) from None
+
+
+_SCRATCH = ".scratch"
+
+
+def unwritable(folder: str | Path, error: OSError) -> InputError:
+    """What to say when nothing can be written to a folder.
+
+    >>> str(unwritable("run", OSError(28, "No space left on device")))
+    'run: the disk is full; what was saved before is whole: make room and run again, or choose another folder'
+    """
+    if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+        return InputError(
+            f"{folder}: the disk is full; what was saved before is whole: make room and run again, or choose another "
+            "folder"
+        )
+    return InputError(f"{folder}: cannot write there ({error.strerror}): choose another folder")
+
+
+def _settle(folder: Path) -> None:
+    """The name of a new file is on disk only when its folder is."""
+    if os.name == "nt":
+        return
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    except OSError:
+        pass  # a file system that cannot
+    finally:
+        os.close(handle)
 
 
 def read_json(file: Path, remedy: str = "run the discovery again") -> Any:
@@ -83,14 +115,13 @@ class RunFolder:
 
     def __init__(self, folder: str | Path, settings: dict[str, Any]):
         self.folder = Path(folder)
-        if self.folder.exists() and not self.folder.is_dir():
-            raise InputError(f"{folder}: not a folder: choose another one for the run")
-        record = self.folder / "run.json"
-        plain = json.loads(json.dumps(settings))
-        if record.is_file():
-            _check_same(self.folder, read_json(record), plain)
-        else:
-            write_json(record, plain)
+        if not check_run(self.folder, settings):
+            write_json(self.folder / _RECORD, settings)
+
+    def tidy(self) -> None:
+        """Remove what a process that was killed left half written; only for the one process that holds the lock."""
+        for scratch in self.folder.rglob(f".*{_SCRATCH}"):
+            scratch.unlink(missing_ok=True)
 
     def get(self, piece: int | str) -> Any | None:
         """A piece that an earlier, interrupted run has finished."""
@@ -101,9 +132,27 @@ class RunFolder:
         """Keep a finished piece."""
         write_json(self._file(piece), content)
 
+    def place_of_parts(self, piece: int) -> Path:
+        """Where the parts of an unfinished piece are kept."""
+        return self.folder / "parts" / f"{piece:05d}"
+
     def _file(self, piece: int | str) -> Path:
         name = piece if isinstance(piece, str) else f"{piece:05d}"
         return self.folder / "pieces" / f"{name}.json"
+
+
+_RECORD = "run.json"
+
+
+def check_run(folder: Path, settings: dict[str, Any]) -> bool:
+    """Whether the folder holds a run; one with other settings is refused, with the difference named."""
+    if folder.exists() and not folder.is_dir():
+        raise InputError(f"{folder}: not a folder: choose another one for the run")
+    record = folder / _RECORD
+    if not record.is_file():
+        return False
+    _check_same(folder, read_json(record, "choose another folder"), json.loads(json.dumps(settings)))
+    return True
 
 
 def _check_same(folder: Path, before: Any, now: dict[str, Any]) -> None:

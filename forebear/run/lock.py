@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from forebear._checks import InputError
+from forebear.run.folder import unwritable
 
 
 @contextmanager
@@ -26,9 +27,10 @@ def alone_in(folder: str | Path) -> Iterator[None]:
         return
     place = Path(folder) / "lock"
     try:
+        place.parent.mkdir(parents=True, exist_ok=True)
         file = place.open("a+", encoding="ascii")
     except OSError as error:
-        raise InputError(f"{folder}: cannot write there ({error.strerror}): choose another folder") from None
+        raise unwritable(folder, error) from None
     with file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -40,7 +42,8 @@ def alone_in(folder: str | Path) -> Iterator[None]:
             ) from None
         except OSError:
             pass  # a file system without locks
-        file.truncate(0)
-        file.write(str(os.getpid()))
-        file.flush()
+        with suppress(OSError):  # on a full disk the lock holds without its owner's number
+            file.truncate(0)
+            file.write(str(os.getpid()))
+            file.flush()
         yield

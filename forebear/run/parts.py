@@ -73,18 +73,21 @@ class Parts:
                 self.folder.parent.rmdir()
 
 
+NOTHING_KEPT = Parts(None)
+
+
 class _Count:
-    def __init__(self, parts: Parts):
-        self.parts, self.done = parts, 0
+    def __init__(self, parts: Parts, name: str):
+        self.parts, self.name, self.done = parts, name, 0
 
 
 _TRAININGS: ContextVar[_Count | None] = ContextVar("_TRAININGS", default=None)
 
 
 @contextmanager
-def remembering(parts: Parts) -> Iterator[None]:
-    """Within, every training that is done is kept among the parts, by its number, and not done again."""
-    token = _TRAININGS.set(_Count(parts))
+def remembering(parts: Parts, name: str) -> Iterator[None]:
+    """Within, every training that is done is kept among the parts, by name and number, and not done again."""
+    token = _TRAININGS.set(_Count(parts, name))
     try:
         yield
     finally:
@@ -104,7 +107,7 @@ def remembered(train: Callable[_P, _Model]) -> Callable[_P, _Model]:
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     for attempt in range(2):
-    ...         with remembering(Parts(Path(folder))):
+    ...         with remembering(Parts(Path(folder)), "flow"):
     ...             print(train([np.zeros(1, np.float32)], 2.0)[0].tolist())
     training
     [2.0]
@@ -116,7 +119,7 @@ def remembered(train: Callable[_P, _Model]) -> Callable[_P, _Model]:
         count = _TRAININGS.get()
         if count is None or count.parts.folder is None:
             return train(*args, **kwargs)
-        name = f"trained-{count.done}"
+        name = f"{count.name}-{count.done}"
         count.done += 1
         kept = count.parts.get_arrays(name)
         fitted = None if kept is None else _filled(args[0], kept[0])

@@ -23,7 +23,7 @@ class Died(RuntimeError):
 
 
 class _Worker:
-    """A process that answers one piece at a time. Spawned, not forked: JAX is multithreaded, a fork of it can hang."""
+    """A process that answers one piece at a time. Spawned, not forked: JAX has threads, and a fork of it can hang."""
 
     def __init__(self, function: Callable[[Any], Any]):
         context = multiprocessing.get_context("spawn")
@@ -36,8 +36,8 @@ class _Worker:
             if "pickle" not in f"{type(error).__name__} {error}".lower():
                 raise
             raise InputError(
-                f"jobs: this work cannot be sent to another process ({error}): define your sampler in a module of its "
-                "own, or use jobs=1"
+                f"jobs: this work cannot be sent to another process ({error}): define your sampler in a module of "
+                "its own, or use jobs=1"
             ) from None
         finally:
             theirs.close()
@@ -149,7 +149,7 @@ def _serve(connection: Connection, function: Callable[[Any], Any]) -> None:
 
 
 def _end_with_parent() -> None:
-    """A parent that is killed cannot end its workers; they must not write into a folder that someone else has taken."""
+    """A parent that is killed cannot end its workers; they must not write into a folder that another has taken."""
     parent = multiprocessing.parent_process()
     if parent is not None:
         wait([parent.sentinel])
