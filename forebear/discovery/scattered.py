@@ -14,7 +14,6 @@ from forebear.discovery.study import Outcome, Study, conclude, draw, tasks_of, t
 from forebear.flow.sampler import NetworkSampler, Sampler
 from forebear.run.engine import Failures
 from forebear.run.parts import Parts
-from forebear.run.workers import TRIES, Died
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,14 +31,13 @@ def on_cluster(
 ) -> Iterator[tuple[int, dict[str, Outcome]]]:
     """(place in `numbers`, outcomes), as studies are done. Parts come back to this process, which keeps them: workers
     need no common disk, and a run that is interrupted goes on from the last task that was done."""
-    from forebear.run.cluster import Tasks
+    from forebear.run.cluster import Tasks, Tries
 
-    failures = Failures(len(numbers))
-    todo = list(range(len(numbers)))
-    for tries_left in reversed(range(TRIES)):
+    failures, tries = Failures(len(numbers)), Tries(len(numbers))
+    for places_now in tries:
         lost: dict[int, BaseException] = {}
         with Tasks(client, work) as tasks:
-            for place in todo:
+            for place in places_now:
                 _submit(tasks, work, place, numbers[place], Parts(places.get(numbers[place])))
             for (place, part), answer in tasks.answers():
                 parts = Parts(places.get(numbers[place]))
@@ -53,11 +51,8 @@ def on_cluster(
                 else:
                     yield place, answer
         for place, error in lost.items():
-            if not (isinstance(error, Died) and tries_left):
+            if not tries.again(place, error):
                 failures.add(work.studies[numbers[place]].label, error)
-        todo = [place for place, error in lost.items() if isinstance(error, Died) and tries_left]
-        if not todo:
-            break
     failures.tell()
 
 

@@ -18,7 +18,7 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from forebear.run.workers import TRIES, Died
+from forebear.run.workers import Died
 
 # A worker that comes back after a crash, or the first of a batch system, may take a while.
 _PATIENCE = 300.0
@@ -27,24 +27,42 @@ _ONE_AT_A_TIME = threading.Lock()
 
 def work(function: Callable[[Any], Any], pieces: Sequence[Any], client: Any) -> Iterator[tuple[int, Any]]:
     """(place of the piece, its result or the exception that stands for it), as they come."""
-    todo = list(range(len(pieces)))
-    for tries_left in reversed(range(TRIES)):
-        lost = []
+    tries = Tries(len(pieces))
+    for places in tries:
         with Tasks(client, function) as tasks:
-            for place in todo:
+            for place in places:
                 tasks.submit(place, _call, pieces[place])
             for place, answer in tasks.answers():
-                if isinstance(answer, Died) and tries_left:
-                    lost.append(place)
-                else:
+                if not tries.again(place, answer):
                     yield place, answer
-        todo = lost
-        if not todo:
-            return
 
 
 def _call(function: Callable[[Any], Any], piece: Any) -> Any:
     return function(piece)
+
+
+class Tries:
+    """Which pieces to try together: first all, then those that were lost one by one: one may have killed them all.
+
+    >>> tries = Tries(3)
+    >>> [(places, tries.again(1, Died("was lost"))) for places in tries]
+    [([0, 1, 2], True), ([1], False)]
+    """
+
+    def __init__(self, pieces: int):
+        self.pieces, self.lost, self.first = pieces, dict[int, None](), True
+
+    def __iter__(self) -> Iterator[list[int]]:
+        yield list(range(self.pieces))
+        self.first = False
+        yield from ([place] for place in self.lost)
+
+    def again(self, place: int, answer: Any) -> bool:
+        """Whether a piece with this answer is to be tried once more."""
+        if self.first and isinstance(answer, Died):
+            self.lost[place] = None
+            return True
+        return False
 
 
 class Tasks:
@@ -99,9 +117,9 @@ def _answer(future: Any) -> Any:
         return future.result()
     except KilledWorker as error:
         worker = getattr(error.last_worker, "address", "?")
-        return Died(f"was killed again and again, the last time on {worker} (most likely for lack of memory)")
+        return Died(f"was killed again and again (the last one at {worker}), most likely for lack of memory")
     except (CancelledError, FutureCancelledError, OSError) as error:
-        return Died(f"was lost ({type(error).__name__})")
+        return Died(f"was lost with the data ({type(error).__name__}), most likely killed for lack of memory")
     except Exception as error:
         return error
 
