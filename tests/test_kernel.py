@@ -12,12 +12,20 @@ import reference
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from forebear.discovery.path import prune
+from forebear._checks import InputError
+from forebear.discovery import path as pruning
+from forebear.discovery.choose import LargestJump
+from forebear.discovery.path import MANY, prune
 from forebear.kernel import factors
 from forebear.kernel.cholesky import cholesky_solve
+from forebear.kernel.dense import Dense
 from forebear.kernel.energy import _energies, energies
-from forebear.kernel.gram import _change, divide_out, gram, row_block
-from forebear.kernel.ridge import _solve_on_device, _solve_on_host, ridge
+from forebear.kernel.gram import _divided, block, divide_out, gram
+from forebear.kernel.pieces import over_rows, row_block
+from forebear.kernel.ridge import ridge
+from forebear.kernel.solve import InMemory, _solve_on_device, _solve_on_host
+from forebear.kernel.tiled import Tiled
+from forebear.kernel.truncated import truncated_solve
 from forebear.kernel.tune import Choice, choose, cross_errors
 
 ROWS, INPUTS = 40, 6
@@ -95,6 +103,53 @@ def test_blockwise_factorisation_solves(rows: int) -> None:
     assert cholesky_solve(matrix, y) is None
 
 
+@pytest.mark.parametrize("rows", [1_500, 2_017])
+@pytest.mark.parametrize("nugget", [0.01, 1.0])
+def test_an_early_stop_of_the_factorisation_loses_nothing(rows: int, nugget: float) -> None:
+    rng = np.random.default_rng(0)
+    points = rng.standard_t(4, size=(3, 1, rows)) / 3  # with outliers, which few columns see
+    y = np.stack([np.sin(3 * points[0, 0]), points[1, 0] * points[2, 0]], axis=1)
+    kernel = np.asarray(Dense.of(points).entries)
+    early = truncated_solve(InMemory(kernel), y, nugget)
+    assert early is not None
+    np.testing.assert_allclose(early, np.linalg.solve(kernel + nugget * np.eye(rows), y), rtol=0, atol=1e-8)
+
+
+@pytest.mark.parametrize("nugget", [0.0, 1e-12])
+def test_a_rough_kernel_is_left_to_the_whole_factorisation(nugget: float) -> None:
+    rng = np.random.default_rng(0)
+    kernel = Dense.of(rng.normal(size=(8, 1, 1_500)) * 4)
+    y = rng.normal(size=(1_500, 1))
+    assert truncated_solve(InMemory(np.asarray(kernel.entries)), y, nugget) is None
+    alpha = kernel.solve(y, nugget)
+    np.testing.assert_allclose(np.asarray(kernel.entries) @ alpha + nugget * alpha, y, atol=1e-9)
+
+
+def test_a_kernel_that_is_never_held_gives_the_same_path(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(5, 1, 1_203))
+    y = np.stack([np.sin(x[0, 0]) + x[1, 0], x[2, 0] * x[1, 0]], axis=1)
+    units = {"a": (0,), "bc": (1, 2), "d": (3,)}
+    held = prune(x / 3, y, units, nugget=1.0)
+    monkeypatch.setattr(pruning, "dense_rows", lambda: 1_000)
+    for one, other in zip(held, prune(x / 3, y, units, nugget=1.0), strict=True):
+        assert one.removed == other.removed
+        np.testing.assert_allclose(one.nsr, other.nsr, rtol=1e-8)
+        np.testing.assert_allclose(one.scores, other.scores, rtol=1e-6)
+
+
+def test_a_rough_kernel_that_does_not_fit_is_refused_with_the_number_that_would() -> None:
+    points = np.random.default_rng(0).normal(size=(8, 1, 1_500)) * 4
+    with pytest.raises(InputError, match=r"1,500 distilled rows are too many .* take at most 15,000"):
+        Tiled.of(points).solve(np.ones((1_500, 1)), 1e-9)
+
+
+@pytest.mark.parametrize("rows", [999, 1_000, 1_001, 1_213])
+def test_pieces_cover_every_row_once(rows: int) -> None:
+    numbers = np.concatenate(over_rows(lambda piece: piece, rows))
+    assert sorted(numbers[numbers < rows]) == list(range(rows))
+
+
 @settings(max_examples=20, deadline=None)
 @given(problems(), st.sets(st.integers(0, INPUTS - 1), max_size=3))
 def test_divided_out_equals_rebuilt(problem: Problem, members: set[int]) -> None:
@@ -133,7 +188,7 @@ def test_two_hundred_inputs_in_log_space() -> None:
     without = np.array([np.exp(total - logs[j] - scale) for j in range(inputs)], float)
     shares = np.array([fit.alpha @ (kernel - w) @ fit.alpha for w in without]) / fit.signal
 
-    ours = ridge(gram(points, np.ones(inputs, bool)), y[:, None], nugget * 0.5**inputs)
+    ours = ridge(Dense.of(points), y[:, None], nugget * 0.5**inputs)
     np.testing.assert_allclose(ours.nsr[0], fit.nsr, rtol=1e-8, atol=0)
     units = np.arange(inputs)[:, None]
     energy = energies(gram(points, np.ones(inputs, bool)), points, ours.alpha, units, np.arange(inputs))
@@ -149,6 +204,22 @@ def test_path_of_two_hundred_inputs_is_finite() -> None:
     assert np.isfinite(path.scores[0]).all()
 
 
+def test_several_removed_at_once_leave_the_same_few() -> None:
+    points, y = wide(120, 400)
+    units = {f"x{i}": (i,) for i in range(120)}
+    [one], [many] = (prune(points, y[:, None], units, 1.0, drop=drop) for drop in (0.0, 0.25))
+    assert LargestJump()(one) == LargestJump()(many) == ("x0", "x1", "x2")
+    assert one.fits == tuple(range(121)) and max(many.fits) < 120 - MANY
+    # A fit of its own for each of the last steps, one for several before.
+    last = many.fits[-MANY - 1 :]
+    assert last == tuple(range(last[0], last[0] + MANY + 1))
+    assert sorted(many.removed) == sorted(one.removed) and len(many.nsr) == 121
+    shared = np.flatnonzero(np.diff(many.fits) == 0)
+    assert len(shared) and all(many.increments[step] == 0 for step in shared)
+    restored = pruning.Path.restore(many.record())
+    assert restored.fits == many.fits and restored.frame()["fit"].tolist() == list(many.fits)
+
+
 @pytest.mark.parametrize("members", [1, 2])
 def test_memory_does_not_grow_with_the_number_of_inputs(members: int) -> None:
     rows, inputs = 600, 200
@@ -157,10 +228,11 @@ def test_memory_does_not_grow_with_the_number_of_inputs(members: int) -> None:
         points, everything = jnp.zeros((inputs, 1, rows)), jnp.arange(inputs)
         kernel, alpha = jnp.zeros((rows, rows)), jnp.zeros((rows, 1))
         units = jnp.zeros((inputs // members, members), int)
-        listed = jnp.arange(inputs // members)
+        listed, every_row = jnp.arange(inputs // members), jnp.arange(rows)
         compiled = [
-            _change.lower(kernel, points, everything, inputs, False, row_block()).compile(),
-            _energies.lower(kernel, points, alpha, units, listed, row_block()).compile(),
+            block.lower(points, everything, inputs, every_row, row_block()).compile(),
+            _divided.lower(kernel, points, everything, inputs, every_row, row_block()).compile(),
+            _energies.lower(kernel, points, alpha, units, listed, every_row, row_block()).compile(),
         ]
     for one in compiled:
         memory = one.memory_analysis()
@@ -171,28 +243,28 @@ def test_memory_does_not_grow_with_the_number_of_inputs(members: int) -> None:
 def test_callers_precision_is_left_alone() -> None:
     assert jnp.ones(1).dtype == jnp.float32
     points, y = wide(3, 20)
-    kernel = gram(points, np.ones(3, bool))
+    kernel = Dense.of(points)
     fit = ridge(kernel, y[:, None], 1.0)
-    assert kernel.dtype == fit.alpha.dtype == jnp.float64
+    assert kernel.entries.dtype == fit.alpha.dtype == jnp.float64
     assert jnp.ones(1).dtype == jnp.float32
     assert not jax.config.read("jax_enable_x64")
 
 
 def test_precision_is_restored_after_an_error() -> None:
     with pytest.raises(FloatingPointError):
-        ridge(np.full((3, 3), np.nan), np.ones((3, 1)), 1.0)
+        ridge(Dense(jnp.full((3, 3), jnp.nan), np.zeros((1, 1, 3))), np.ones((3, 1)), 1.0)
     assert jnp.ones(1).dtype == jnp.float32
 
 
 def test_singular_kernel_raises_the_nugget_and_says_so() -> None:
     x = np.repeat(np.random.default_rng(0).normal(size=30), 2)
     points = factors.stack([factors.real(x, 1.0)], 60)
-    kernel = gram(points, np.array([True]))
+    kernel = Dense.of(points)
     y = np.sin(x)[:, None]
     fit = ridge(kernel, y, 1e-30)
     assert fit.nugget > 1e-30
     assert 0 <= fit.nsr[0] <= 1
-    residual = (np.asarray(kernel) + fit.nugget * np.eye(60)) @ fit.alpha - y
+    residual = (np.asarray(kernel.entries) + fit.nugget * np.eye(60)) @ fit.alpha - y
     assert np.abs(residual).max() < 1e-3
     [path] = prune(points, y, {"x": (0,)}, nugget=1e-30)
     assert path.nuggets[0] == pytest.approx(2 * fit.nugget)

@@ -15,7 +15,7 @@ from jax import Array
 
 from forebear.benchmarks.accuracy import Judge, fit, pick
 from forebear.kernel.factors import real, stack
-from forebear.kernel.gram import gram
+from forebear.kernel.dense import Dense
 from forebear.kernel.ridge import ridge
 
 if TYPE_CHECKING:
@@ -122,11 +122,10 @@ class Surrogate:
         self.y_centre, self.y_scale = float(samples.y.mean()), float(samples.y.std())
         x, z = self._points(samples.x), samples.z / _LENGTHSCALE
         points = stack([real(column, 1.0) for column in np.hstack([x, z]).T], len(x))
-        kernel = gram(points, np.ones(len(points), bool))
         # The kernel's factors are halves of 1 + k.
         y = ((samples.y - self.y_centre) / self.y_scale)[:, None]
         self.x, self.z = x, z
-        self.alpha = ridge(kernel, y, _NUGGET * 0.5 ** len(points)).alpha[:, 0]
+        self.alpha = ridge(Dense.of(points), y, _NUGGET * 0.5 ** len(points)).alpha[:, 0]
 
     def __call__(self, x: np.ndarray, z: np.ndarray) -> np.ndarray:
         """Draws (n, rows) at inputs x (rows, inputs) from latents z (n, rows, latents)."""

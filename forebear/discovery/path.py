@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from jax import Array
 
 from forebear.discovery.distil import Lengthscales
-from forebear.kernel.energy import energies
-from forebear.kernel.gram import divide_out, gram
+from forebear.kernel.dense import Dense
+from forebear.kernel.memory import dense_rows
 from forebear.kernel.ridge import ridge
+from forebear.kernel.tiled import Tiled
 
 
 @dataclass(frozen=True)
@@ -22,7 +22,9 @@ class Path:
     """What was removed in which order, and what each removal cost.
 
     Step 0 is the fit with every unit; step s the fit after removing `removed[s - 1]`; the last step is the fit on
-    latents and kept inputs alone. Units that are gone have a NaN score.
+    latents and kept inputs alone. Units that are gone have a NaN score. Where several units were removed at once, the
+    steps between have no fit of their own: they show the noise-to-signal ratio of the fit after all of them, and
+    `fits` tells so.
     """
 
     units: tuple[str, ...]
@@ -33,6 +35,12 @@ class Path:
     nuggets: tuple[float, ...]
     """against factors of 1 + k; larger than the one asked for where the kernel was singular"""
     lengthscales: Lengthscales
+    fits: tuple[int, ...] = ()
+    """the number of the fit that a step shows: equal where units went together; a fit a step by default"""
+
+    def __post_init__(self) -> None:
+        if not self.fits:
+            object.__setattr__(self, "fits", tuple(range(len(self.nsr))))
 
     @property
     def increments(self) -> tuple[float, ...]:
@@ -54,6 +62,7 @@ class Path:
             "nuggets": self.nuggets,
             "lengthscale": self.lengthscales.inputs,
             "latent_lengthscale": self.lengthscales.latents,
+            "fits": self.fits,
         }
 
     @classmethod
@@ -66,10 +75,11 @@ class Path:
             np.array([[math.nan if v is None else v for v in row] for row in record["scores"]], float),
             tuple(record["nuggets"]),
             Lengthscales(record["lengthscale"], record["latent_lengthscale"]),
+            tuple(record.get("fits", ())),
         )
 
     def frame(self) -> pd.DataFrame:
-        """One row a step: step, removed, nsr, increment, remaining, nugget, and a score column per unit."""
+        """One row a step: step, removed, nsr, increment, remaining, nugget, fit, and a score column per unit."""
         steps = len(self.nsr)
         columns: dict[str, object] = {
             "step": range(steps),
@@ -78,6 +88,7 @@ class Path:
             "increment": [math.nan, *self.increments],
             "remaining": [self.remaining(step) for step in range(steps)],
             "nugget": self.nuggets,
+            "fit": self.fits,
         }
         table = pd.DataFrame(columns)
         return pd.concat([table, pd.DataFrame(self.scores, columns=list(self.units))], axis=1)
@@ -92,6 +103,7 @@ def prune(
     units: dict[str, tuple[int, ...]],
     nugget: float,
     *,
+    drop: float = 0.0,
     lengthscales: Lengthscales = _UNIT,
     tick: Callable[[float], None] = lambda share: None,
 ) -> list[Path]:
@@ -99,9 +111,10 @@ def prune(
 
     `points` (factors, width, rows) embeds every factor of the kernel, see `forebear.kernel.factors`; y has shape
     (rows, targets). `units` names the removable factors by their numbers; those outside every unit (latents, kept
-    inputs) stay. `nugget` is against factors of 1 + k. The lengthscales are recorded, not used: they are already in
-    `points`. Targets walk down side by side, and share the kernel and its factorisation as long as the same units
-    are left; at most one kernel a target is held at a time.
+    inputs) stay. `nugget` is against factors of 1 + k. While more than `MANY` units are left, the share `drop` of
+    them with the least scores goes at once; 0 removes one at a time throughout. The lengthscales are recorded, not
+    used: they are already in `points`. Targets walk down side by side, and share the kernel and its factorisation as
+    long as the same units are left; at most one kernel a target is held at a time.
 
     >>> rng = np.random.default_rng(0)
     >>> x = rng.normal(size=(3, 1, 200))
@@ -113,29 +126,38 @@ def prune(
     members = _padded(tuple(units.values()))
     always = len(points) - sum(len(m) for m in units.values())
     walks = [_Walk(target, np.full((len(names) + 1, len(names)), np.nan)) for target in range(y.shape[1])]
-    level = {tuple(range(len(names))): (gram(points, np.ones(len(points), bool)), walks)}
-    for step in range(len(names) + 1):
-        lower: dict[tuple[int, ...], tuple[Array, list[_Walk]]] = {}
+    everything = (Dense if points.shape[2] <= dense_rows() else Tiled).of(points)
+    level = {tuple(range(len(names))): (everything, walks)}
+    left = len(names)
+    while True:
+        lower: dict[tuple[int, ...], tuple[Dense | Tiled, list[_Walk]]] = {}
+        going = 1 if left <= MANY else max(1, min(int(drop * left), left - MANY))
         while level:
             active, (kernel, here) = level.popitem()
             factors = always + sum(len(units[names[u]]) for u in active)
             fit = ridge(kernel, y, nugget * 0.5**factors)
-            listed = np.array([*active, *[-1] * step], int)
-            energy = np.asarray(energies(kernel, points, fit.alpha, members, listed)) if active else None
+            listed = np.array([*active, *[-1] * (len(names) - left)], int)
+            energy = kernel.energies(fit.alpha, members, listed) if active else np.empty((0, y.shape[1]))
             for walk in here:
-                walk.nsr.append(float(fit.nsr[walk.target]))
-                walk.nuggets.append(fit.nugget * 2.0**factors)
-                if energy is None:
+                walk.note(float(fit.nsr[walk.target]), fit.nugget * 2.0**factors)
+                if not active:
                     continue
-                worst = walk.weigh(step, active, energy[: len(active), walk.target], float(fit.signal[walk.target]))
-                walk.removed.append(names[worst])
-                left = tuple(u for u in active if u != worst)
-                if left not in lower:
-                    lower[left] = (divide_out(kernel, points, members[worst]), [])
-                lower[left][1].append(walk)
-        level = lower
-        tick((step + 1) / (len(names) + 1))
-    return [Path(names, tuple(w.removed), tuple(w.nsr), w.scores, tuple(w.nuggets), lengthscales) for w in walks]
+                gone = walk.weigh(active, energy[:left, walk.target], float(fit.signal[walk.target]), going)
+                walk.removed += [names[unit] for unit in gone]
+                rest = tuple(unit for unit in active if unit not in gone)
+                if rest not in lower:
+                    lower[rest] = (kernel.without([m for unit in gone for m in units[names[unit]]]), [])
+                lower[rest][1].append(walk)
+        if not left:
+            break
+        level, left = lower, left - going
+        tick(1 - left / (len(names) + 1))
+    tick(1.0)
+    return [walk.path(names, lengthscales) for walk in walks]
+
+
+MANY = 32
+"""units down to which several may be removed at once"""
 
 
 @dataclass
@@ -147,11 +169,32 @@ class _Walk:
     removed: list[str] = field(default_factory=list)
     nsr: list[float] = field(default_factory=list)
     nuggets: list[float] = field(default_factory=list)
+    fits: list[int] = field(default_factory=list)
 
-    def weigh(self, step: int, active: tuple[int, ...], energy: np.ndarray, signal: float) -> int:
-        """Note the scores of the active units, and name the least."""
-        self.scores[step, list(active)] = energy / signal if signal > 0 else 0.0
-        return active[int(np.argmin(energy))]
+    def note(self, nsr: float, nugget: float) -> None:
+        """The fit after all removals so far; steps that had none of their own show it too."""
+        steps = len(self.removed) + 1 - len(self.nsr)
+        fit = self.fits[-1] + 1 if self.fits else 0
+        self.nsr += [nsr] * steps
+        self.nuggets += [nugget] * steps
+        self.fits += [fit] * steps
+
+    def weigh(self, active: tuple[int, ...], energy: np.ndarray, signal: float, going: int) -> list[int]:
+        """Note the scores of the active units, and name the least, least first."""
+        self.scores[len(self.removed), list(active)] = energy / signal if signal > 0 else 0.0
+        return [active[place] for place in np.argsort(energy, kind="stable")[:going]]
+
+    def path(self, names: tuple[str, ...], lengthscales: Lengthscales) -> Path:
+        """What was found on the way."""
+        return Path(
+            names,
+            tuple(self.removed),
+            tuple(self.nsr),
+            self.scores,
+            tuple(self.nuggets),
+            lengthscales,
+            tuple(self.fits),
+        )
 
 
 def _padded(units: Sequence[tuple[int, ...]]) -> np.ndarray:

@@ -103,7 +103,7 @@ def check_setting(name: str, value: Any) -> None:
     elif name == "averaging":
         if not isinstance(value, float | int) or not 0 <= value < 1:
             raise InputError(f"setting 'averaging' must lie in [0, 1); got {value!r}")
-    elif name in ("least_effect", "least_shift"):
+    elif name in ("least_effect", "least_shift", "drop"):
         if not isinstance(value, float | int) or not 0 <= value < 1:
             raise InputError(f"setting '{name}' must lie in [0, 1); got {value!r}")
     elif name in ("subset", "level"):

@@ -295,7 +295,8 @@ def _paths(
     points = embed(columns, draws.rows, draws.z, lengthscales)
     place = {name: number for number, name in enumerate(question.inputs)}
     units = {unit: tuple(place[name] for name in members) for unit, members in question.units.items()}
-    paths = prune(points, standard(draws.y), units, choice.nugget, lengthscales=lengthscales, tick=tick)
+    drop = settings.kernel.drop
+    paths = prune(points, standard(draws.y), units, choice.nugget, drop=drop, lengthscales=lengthscales, tick=tick)
     return paths, choice.nugget
 
 

@@ -12,17 +12,8 @@ import numpy as np
 from jax import Array
 from jax.typing import ArrayLike
 
+from forebear.kernel.pieces import over_rows, row_block
 from forebear.kernel.precision import double
-
-# Rows handled at once. A block of this many rows of a 5,000-row kernel stays in a CPU's cache; a GPU wants few
-# large launches instead.
-_CPU_BLOCK = 64
-_GPU_BLOCK = 4096
-
-
-def row_block() -> int:
-    """How many kernel rows to handle at once on the default device."""
-    return _CPU_BLOCK if jax.default_backend() == "cpu" else _GPU_BLOCK
 
 
 def factor(points: Array, j: Array, i: Array) -> Array:
@@ -44,8 +35,8 @@ def gram(points: ArrayLike, active: ArrayLike) -> Array:
     [[1.0, 1.0], [1.0, 1.0]]
     """
     points, active = jnp.asarray(points), np.asarray(active)
-    ones = jnp.ones((points.shape[2],) * 2, points.dtype)
-    return _change(ones, points, *_listed(np.flatnonzero(active), len(active)), False, row_block())
+    inputs, count = listed(np.flatnonzero(active), len(active))
+    return _joined(over_rows(lambda rows: block(points, inputs, count, rows, row_block()), points.shape[2]), points)
 
 
 @double
@@ -62,23 +53,44 @@ def divide_out(kernel: Array, points: ArrayLike, members: ArrayLike) -> Array:
     True
     """
     points, members = jnp.asarray(points), np.asarray(members)
-    return _change(kernel, points, *_listed(members[members >= 0], len(points)), True, row_block())
+    inputs, count = listed(members[members >= 0], len(points))
+    pieces = over_rows(lambda rows: _divided(kernel, points, inputs, count, rows, row_block()), points.shape[2])
+    return _joined(pieces, points)
 
 
-def _listed(inputs: np.ndarray, length: int) -> tuple[np.ndarray, int]:
+def listed(inputs: np.ndarray, length: int) -> tuple[np.ndarray, int]:
     """The inputs padded to a fixed length, so that one compiled function serves all, and how many there are."""
     return np.pad(inputs, (0, length - len(inputs))), len(inputs)
 
 
+def _joined(pieces: list[Array], points: Array) -> Array:
+    return pieces[0] if len(pieces) == 1 else jnp.asarray(np.concatenate(pieces)[: points.shape[2]])
+
+
+@jax.jit(static_argnums=4)
+def block(points: Array, inputs: Array, count: Array, rows: Array, at_once: int) -> Array:
+    """Some rows (rows, all rows) of the kernel of the first `count` of the listed inputs.
+
+    Row numbers past the end give rows of no meaning.
+    """
+    return jax.lax.map(lambda i: kernel_row(points, inputs, count, i), rows, batch_size=at_once)
+
+
+def kernel_row(points: Array, inputs: Array, count: Array, i: Array) -> Array:
+    """One row of the kernel of the first `count` of the listed inputs."""
+
+    def multiply(slot: Array, product: Array) -> Array:
+        return product * (0.5 + 0.5 * factor(points, inputs[slot], i))
+
+    return jax.lax.fori_loop(0, count, multiply, jnp.ones(points.shape[2], points.dtype))
+
+
 @jax.jit(static_argnums=5)
-def _change(kernel: Array, points: Array, inputs: Array, count: Array, divide: Array, block: int) -> Array:
-    """Multiply the factors of the first `count` of the listed inputs into the kernel, or divide them out of it."""
-
+def _divided(kernel: Array, points: Array, inputs: Array, count: Array, rows: Array, at_once: int) -> Array:
     def row(i: Array) -> Array:
-        def change(slot: Array, product: Array) -> Array:
-            k = 0.5 + 0.5 * factor(points, inputs[slot], i)
-            return jnp.where(divide, product / k, product * k)
+        def divide(slot: Array, product: Array) -> Array:
+            return product / (0.5 + 0.5 * factor(points, inputs[slot], i))
 
-        return jax.lax.fori_loop(0, count, change, kernel[i])
+        return jax.lax.fori_loop(0, count, divide, kernel[i])
 
-    return jax.lax.map(row, jnp.arange(points.shape[2]), batch_size=block)
+    return jax.lax.map(row, rows, batch_size=at_once)

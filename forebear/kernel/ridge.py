@@ -2,16 +2,9 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
-import jax
-import jax.numpy as jnp
 import numpy as np
-from jax import Array
-from jax.typing import ArrayLike
-
-from forebear.kernel.cholesky import cholesky_solve
-from forebear.kernel.precision import double
 
 
 class Ridge(NamedTuple):
@@ -33,16 +26,25 @@ _SMALLEST_JITTER = 1e-14
 _LARGEST_JITTER = 1e-6
 
 
-def ridge(kernel: ArrayLike, y: np.ndarray, nugget: float) -> Ridge:
-    """Fit all targets by one Cholesky factorisation; when it fails the nugget is raised until it does not.
+class Kernel(Protocol):
+    """What can be solved with: `forebear.kernel.dense.Dense`, `forebear.kernel.tiled.Tiled`."""
 
-    >>> fit = ridge(np.eye(2), np.array([[1.0], [-1.0]]), nugget=1.0)
+    def solve(self, y: np.ndarray, nugget: float) -> np.ndarray:
+        """(K + nugget I)^-1 y; NaN where that is singular to working precision."""
+        ...
+
+
+def ridge(kernel: Kernel, y: np.ndarray, nugget: float) -> Ridge:
+    """Fit all targets at once; where the kernel is singular to working precision the nugget is raised until it is not.
+
+    >>> from forebear.kernel.dense import Dense
+    >>> fit = ridge(Dense.of(np.array([[[0.0, 99.0]]])), np.array([[1.0], [-1.0]]), nugget=1.0)
     >>> fit.alpha[:, 0].round(12).tolist(), fit.nsr.round(12).tolist()
-    ([0.5, -0.5], [0.5])
+    ([0.666666666667, -0.666666666667], [0.666666666667])
     """
     used = nugget
     while True:
-        alpha = solve(kernel, y, used)
+        alpha = kernel.solve(y, used)
         if np.isfinite(alpha).all():
             break
         used = max(_SMALLEST_JITTER, 10 * used)
@@ -52,33 +54,3 @@ def ridge(kernel: ArrayLike, y: np.ndarray, nugget: float) -> Ridge:
     # signal + noise = alpha' (K + nugget I) alpha = alpha' y: no product with K is needed.
     total = np.sum(alpha * y, axis=0)
     return Ridge(alpha, total - noise, np.clip(noise / total, 0.0, 1.0), used)
-
-
-@double
-def solve(kernel: ArrayLike, y: np.ndarray, nugget: float) -> np.ndarray:
-    """(K + nugget I)^-1 y by a Cholesky factorisation; NaN where there is none to working precision.
-
-    >>> solve(np.eye(2), np.array([[1.0], [-1.0]]), nugget=1.0).round(12).tolist()
-    [[0.5], [-0.5]]
-    """
-    where = _solve_on_host if jax.default_backend() == "cpu" else _solve_on_device
-    return where(kernel, y, nugget)
-
-
-def _solve_on_host(kernel: ArrayLike, y: np.ndarray, nugget: float) -> np.ndarray:
-    """LAPACK itself: JAX transposes and copies on the way to it, which costs half as much as the factorisation."""
-    regularised = np.array(kernel, float)
-    regularised[np.diag_indices(len(y))] += nugget
-    alpha = cholesky_solve(regularised, y)
-    return np.full(y.shape, np.nan) if alpha is None else alpha
-
-
-def _solve_on_device(kernel: ArrayLike, y: np.ndarray, nugget: float) -> np.ndarray:
-    return np.asarray(_solve(jnp.asarray(kernel, jnp.float64), jnp.asarray(y, jnp.float64), nugget))
-
-
-@jax.jit
-def _solve(kernel: Array, y: Array, nugget: Array) -> Array:
-    regularised = kernel + nugget * jnp.eye(kernel.shape[0], dtype=kernel.dtype)
-    lower = jax.lax.linalg.cholesky(regularised, symmetrize_input=False)
-    return jax.scipy.linalg.cho_solve((lower, True), y)

@@ -19,7 +19,10 @@ class KernelSettings:
     """of the latents; None: chosen from the distilled rows"""
     nugget: float | None = None
     """ridge penalty against a kernel whose factors are 1 + k; None: chosen from the distilled rows"""
+    drop: float = 0.25
+    """share of the inputs that is removed at a step of the path while more than 32 are left, those with the least
+    scores; 0: one at a time throughout, as published"""
 
 
-PUBLISHED = KernelSettings(distilled=5_000, lengthscale=1.0, latent_lengthscale=1.0, nugget=1.0)
+PUBLISHED = KernelSettings(distilled=5_000, lengthscale=1.0, latent_lengthscale=1.0, nugget=1.0, drop=0.0)
 """the values most published experiments share: the preset "paper\""""

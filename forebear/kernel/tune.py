@@ -16,7 +16,7 @@ import numpy as np
 from jax.typing import ArrayLike
 
 from forebear.kernel.gram import gram
-from forebear.kernel.ridge import solve
+from forebear.kernel.solve import solve
 
 LENGTHSCALES = (0.5, 1.0, 2.0, 4.0)
 LATENT_LENGTHSCALES = (0.3, 1.0, 3.0)
