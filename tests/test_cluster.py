@@ -30,9 +30,9 @@ SMALL |= {"lengthscale": 1.0, "latent_lengthscale": 1.0, "nugget": 1.0, "runs": 
 
 @pytest.fixture(scope="module")
 def client() -> Iterator[Any]:
-    settings = {"distributed.scheduler.allowed-failures": 2, "distributed.admin.log-format": "%(message)s"}
-    import dask
+    import dask.config
 
+    settings = {"distributed.scheduler.allowed-failures": 2, "distributed.admin.log-format": "%(message)s"}
     with (
         dask.config.set(settings),
         distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster,

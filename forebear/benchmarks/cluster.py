@@ -35,11 +35,11 @@ def run(workers: int = 2, runs: int = 4, trajectories: int = 10, **arguments: An
     discover(1, 2)
     alone, truth = discover(1)
     rows = []
-    with LocalCluster(n_workers=workers, threads_per_worker=1, dashboard_address=None, silence_logs=50) as cluster:
+    with LocalCluster(n_workers=workers, threads_per_worker=1, dashboard_address=":0", silence_logs=50) as cluster:
         with Client(cluster) as client:
             discover(client, 2 * workers)  # every worker compiles
             for what, killed in (("", False), (", one killed midway", True)):
-                pids = client.run(os.getpid)
+                pids: Any = client.run(os.getpid)
                 victim = threading.Timer(0.4 * alone / workers, _kill, [next(iter(pids.values()))])
                 if killed:
                     victim.start()

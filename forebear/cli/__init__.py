@@ -20,6 +20,8 @@ from forebear.cli import examples
 from forebear.cli.options import parse_whole
 from forebear.cli.output import Failed, Interrupted, note
 from forebear.cli.usage import USAGE_ERROR, usage_line
+from forebear.run import interrupt
+from forebear.run.engine import Unfinished
 
 INTERRUPTED = 130
 
@@ -176,6 +178,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             # A column whose name the terminal cannot show is no reason to stop.
             stream.reconfigure(errors="backslashreplace")
     given = sys.argv[1:] if arguments is None else list(arguments)
+    if arguments is None:
+        interrupt.watch()
     with warnings.catch_warnings():
         warnings.showwarning = lambda message, *where, **details: note(str(message))
         status = _status(given)
@@ -195,9 +199,19 @@ def _status(given: list[str]) -> int:
     except Failed as error:
         note(str(error))
         return 1
+    except Unfinished as error:
+        note(f"{error}: use fewer --jobs or more memory, and run again to go on")
+        return 1
     except (Interrupted, typer.Abort, KeyboardInterrupt) as error:
-        note(str(error) or "interrupted: nothing was saved")
+        _note_interrupt(str(error))
         return INTERRUPTED
     if status == INTERRUPTED:  # Ctrl-C outside the long work; typer has taken the exception and left the status
-        note("interrupted: nothing was saved")
+        _note_interrupt()
     return status if isinstance(status, int) else 0
+
+
+def _note_interrupt(line: str = "") -> None:
+    if interrupt.may_answer():
+        note(line or interrupt.sentence())
+    else:
+        interrupt.wait_for_the_end()

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from forebear._checks import InputError
+from forebear.run.interrupt import saying
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -149,19 +150,20 @@ def draw(found: Found, file: Path) -> None:
 @contextmanager
 def long_work(out: Path | None, again: str) -> Iterator[None]:
     """Turn what can go wrong in hours of work into one line; `again` is how to go on with what is in `out`."""
-    from concurrent.futures import BrokenExecutor
+
+    def interrupted() -> str:
+        kept = again if out is not None and (out / "run.json").is_file() else "nothing was saved (--out DIR saves)"
+        return f"interrupted: {kept}"
 
     try:
-        yield
+        with saying(interrupted):
+            yield
     except KeyboardInterrupt:
-        kept = again if out is not None and (out / "run.json").is_file() else "nothing was saved (--out DIR saves)"
-        raise Interrupted(f"interrupted: {kept}") from None
+        raise Interrupted(interrupted()) from None
     except FloatingPointError as error:
         raise Failed(f"{error}: lower the rate (--set rate=1e-3), or rescale wild columns") from None
     except MemoryError:
         raise Failed("out of memory: lower --set distilled=2000, or use fewer rows") from None
-    except BrokenExecutor:
-        raise Failed("a worker process died, most likely for lack of memory: use fewer --jobs") from None
 
 
 class Interrupted(Exception):
