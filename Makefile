@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: help demo test test-all lint bench gallery clean
+.PHONY: help demo test test-all lint bench gallery pictures docs dist clean
 
 help:
 	@echo "make demo      which inputs shape which laws, on data that ships with forebear; writes forebear-demo/"
@@ -12,7 +12,10 @@ help:
 	@echo "make test-all  the same, and the tests that train for minutes"
 	@echo "make lint      lint and types alone"
 	@echo "make bench     every benchmark, as JSON, into results/ (hours)"
-	@echo "make gallery   the page of published experiments, docs/experiments.md, from results/"
+	@echo "make gallery   the pages of experiments and benchmarks, docs/experiments.md and docs/benchmarks.md, from results/"
+	@echo "make pictures  the pictures of docs/method.md"
+	@echo "make docs      the documentation as a site, site/index.html"
+	@echo "make dist      wheel and source archive, into dist/"
 	@echo "make clean     remove .venv and caches"
 
 demo: $(READY)
@@ -39,6 +42,23 @@ bench: $(READY)
 
 gallery: $(READY)
 	$(BIN)/python -m forebear.reproduce.gallery results docs/experiments.md
+	$(BIN)/python -m forebear.benchmarks.page results docs/benchmarks.md
+
+pictures: $(READY)
+	$(BIN)/python docs/making/pictures.py docs/pictures
+
+# Broken links and anything else that mkdocs warns about are errors.
+docs: $(VENV)/.docs
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+	@echo "open site/index.html"
+
+dist: $(VENV)/.docs
+	rm -rf build dist
+	$(BIN)/python -m build --quiet
+
+$(VENV)/.docs: $(READY)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[docs]"
+	@touch $@
 
 $(READY): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; old = sys.version_info < (3, 11); sys.exit(f"forebear needs Python 3.11 or newer and $(PYTHON) is {sys.version.split()[0]}: try make PYTHON=python3.12" if old else 0)' \
@@ -48,4 +68,4 @@ $(READY): pyproject.toml constraints.txt
 	@touch $@
 
 clean:
-	rm -rf $(VENV) .pytest_cache .ruff_cache .hypothesis build *.egg-info
+	rm -rf $(VENV) .pytest_cache .ruff_cache .hypothesis build dist site *.egg-info

@@ -1,0 +1,45 @@
+"""What the site takes from outside docs/: stored figures, the changelog, and the help of every command."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from mkdocs.structure.files import File, Files
+
+from forebear.cli import app
+
+ROOT = Path(__file__).parents[2]
+_FIGURES = "results/figures"
+
+
+def on_files(files: Files, config: Any) -> Files:
+    """Add the files that lie elsewhere, or are made now."""
+    for figure in sorted((ROOT / _FIGURES).glob("*.png")):
+        files.append(File.generated(config, f"{_FIGURES}/{figure.name}", abs_src_path=str(figure)))
+    changes = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8").replace("(docs/", "(")
+    files.append(File.generated(config, "changelog.md", content=changes))
+    files.append(File.generated(config, "reference/cli.md", content=command_line()))
+    return files
+
+
+def on_page_markdown(markdown: str, **_: Any) -> str:
+    """Pages link to figures where they lie in the repository."""
+    return markdown.replace(f"](../{_FIGURES}/", f"]({_FIGURES}/")
+
+
+def command_line() -> str:
+    """A section for each command: what `--help` prints."""
+    from typer.main import get_command
+    from typer.testing import CliRunner
+
+    runner = CliRunner()
+    lines = ["# Command line", "", "What `forebear COMMAND --help` prints. `forebear --install-completion` teaches your"]
+    lines += ["shell the commands, options and names; it takes effect in the next terminal.", ""]
+    for name in ["", *get_command(app).commands]:  # type: ignore[attr-defined]
+        words = [name, "--help"] if name else ["--help"]
+        told = runner.invoke(app, words, prog_name="forebear", terminal_width=100)
+        assert told.exit_code == 0, told.output
+        lines += [f"## {f'forebear {name}'.strip()}", "", "```text", told.output.strip(), "```", ""]
+    lines += ["Exit status: 0 done; 1 a claim or check does not hold; 2 bad input, told in one line; 130 interrupted.", ""]
+    return "\n".join(lines)

@@ -1,0 +1,44 @@
+"""The picture of a report: `python docs/making/report_picture.py RUN/report.html PICTURE name=value … -- name=value …`.
+
+The values before `--` are pinned, those after it are where the sliders stand. Needs a browser, as the tests of the
+report do (FOREBEAR_BROWSER, or Chromium on the path).
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[2] / "tests"))
+from browser import Browser, find_browser
+
+_PIN = "[...document.querySelectorAll('button')].find((b) => b.textContent === 'Pin this setting').click()"
+
+
+def move(browser: Browser, values: list[str]) -> None:
+    """Type numbers into the boxes beside the sliders."""
+    for pair in values:
+        name, _, value = pair.partition("=")
+        box = f"document.querySelector('[aria-label=\"{name}, exact value\"]')"
+        browser.run(f"{{const b = {box}; b.value = {value}; b.dispatchEvent(new Event('input'))}}")
+
+
+def main(page: Path, picture: Path, pinned: list[str], now: list[str]) -> None:
+    """Open, set, look."""
+    binary = find_browser()
+    assert binary is not None, "no browser: set FOREBEAR_BROWSER"
+    with Browser(binary, 1_120, 1_180) as browser:
+        browser.look("light")
+        browser.open(page)
+        browser.wait("document.querySelector('.curve') !== null")
+        move(browser, pinned)
+        browser.run(_PIN)
+        move(browser, now)
+        browser.screenshot(picture, whole=False)
+        assert browser.problems == [], browser.problems
+
+
+if __name__ == "__main__":
+    words = sys.argv[3:]
+    cut = words.index("--")
+    main(Path(sys.argv[1]), Path(sys.argv[2]), words[:cut], words[cut + 1 :])
