@@ -303,3 +303,23 @@ def test_a_page_without_a_twin_says_how_to_get_one(browser: Browser, tmp_path: P
     shown = browser.run("document.body.textContent")
     assert "pass a twin: found.report" in shown and "makes no certificate" in shown
     assert browser.problems == [] and browser.run("document.title").startswith("y depends on a")
+
+
+def test_rounded_numbers_are_a_curve_with_the_masses_of_python(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"a": rng.normal(size=1_500), "b": rng.normal(size=1_500)})
+    table["y"] = (10 * table["a"] + 5 * rng.normal(size=1_500)).round(1)
+    quick: dict[str, Any] = {"distilled": 40, "nugget": 1.0, "lengthscale": 1.0, "sampler": "mean", "steps": 5}
+    found = fb.discover(table, "y", rule=lambda path: ["a"], width=8, depth=1, **quick)
+    twin = found.twin(steps=60, width=16, depth=2).distil(500, 60)
+    found.report(tmp_path / "report.html", twin=twin)
+    with Browser(str(BINARY)) as browser:
+        browser.open(tmp_path / "report.html")
+        browser.wait("document.querySelector('.explorer .curve') !== null")
+        assert browser.run("document.querySelectorAll('.explorer .bar-fill').length") == 0
+        points = call(browser, "forebear.density", "y", {"a": 0.5})
+        assert sum(point[2] for point in points) == pytest.approx(1, abs=1e-3)
+        masses = call(browser, "forebear.masses", "y", {"a": 0.5})
+        half = twin.quantile({"a": [0.5]}, 0.5)[0, 0]
+        assert sum(mass["p"] for mass in masses if mass["value"] <= half) == pytest.approx(0.5, abs=0.05)
+        assert browser.problems == []

@@ -24,10 +24,14 @@ def test_a_row_for_every_candidate_of_every_target(found: fb.Found) -> None:
     assert frame.loc[frame["ancestor"], ["target", "candidate"]].to_numpy().tolist() == [["y", "a"]]
     row = frame.iloc[0]
     certificate, effect = found.certificates["y"].loc["a"], found.effects["y"].loc["a"]
-    assert (row["p_value"], row["effect"], row["shift"]) == tuple(certificate[["p_value", "effect", "shift"]])
-    assert (row["location"], row["acts"]) == tuple(effect[["location", "acts"]])
-    assert row["score"] == found.paths["y"]["a"].iloc[0] and row["removed_at"] == 3
-    assert frame["acts"].notna().sum() == 1 and not frame["by_request"].any()
+    assert (
+        row.filter(["p_value", "effect", "shift"]).tolist()
+        == certificate.filter(["p_value", "effect", "shift"]).tolist()
+    )
+    assert row.filter(["location", "acts"]).tolist() == effect.filter(["location", "acts"]).tolist()
+    assert row.filter(["score", "removed_at"]).tolist() == [found.paths["y"]["a"].iloc[0], 3]
+    assert frame["acts"].tolist()[0] == row["acts"] and frame["acts"].isna().tolist() == [False] + [True] * 5
+    assert frame["by_request"].tolist() == [False] * 6
 
 
 def test_a_rule_without_certificates_leaves_the_evidence_empty() -> None:
@@ -46,11 +50,8 @@ def test_files_hold_the_same_table(found: fb.Found, tmp_path: Path, ending: str)
         back = pd.read_csv(file) if ending == ".csv" else pd.read_parquet(file)
     frame = found.to_frame()
     assert list(back) == list(frame)
-    pd.testing.assert_frame_equal(
-        back[["target", "candidate", "ancestor", "p_value", "score", "removed_at"]],
-        frame[["target", "candidate", "ancestor", "p_value", "score", "removed_at"]],
-        check_dtype=False,
-    )
+    for name in ("target", "candidate", "ancestor", "p_value", "score", "removed_at"):
+        assert back[name].tolist() == pytest.approx(frame[name].tolist())
 
 
 def test_a_wrong_place_is_refused_before_the_work(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -6,6 +6,9 @@ const explorer = (() => {
   const LEVELS = [0.05, 0.25, 0.5, 0.75, 0.95];
   const MOST_PINS = 4;
   const MOST_BARS = 40;
+  // Values rounded to so many steps are drawn as a curve: bars would show nothing but which values the data lacks.
+  const MOST_VALUES = 100;
+  const isFine = (law) => law.kind === "lattice" && !law.levels.length && law.values.length > MOST_VALUES;
   const columns = forebear.twin ? forebear.twin.columns : [];
   // One state for the whole page: a setting stays when another target is looked at.
   const values = Object.fromEntries(columns.map((column) => [column.name, column.start]));
@@ -101,7 +104,7 @@ const explorer = (() => {
 
   function drawDensity(target, law, settings) {
     const exact = settings.map(({ given }) => forebear.density(target, given));
-    const lines = law.kind === "continuous" ? exact.map(smooth) : exact;
+    const lines = law.kind !== "atoms" ? exact.map(smooth) : exact;
     const x = axis(target, law, settings);
     const y = [0, ceiling(lines)];
     const unit = law.unit ? `${target} (${law.unit})` : target;
@@ -184,7 +187,8 @@ const explorer = (() => {
     return p.root;
   }
 
-  const draw = (target, law, settings) => (law.kind === "lattice" ? drawBars : drawDensity)(target, law, settings);
+  const hasBars = (law) => law.kind === "lattice" && !isFine(law);
+  const draw = (target, law, settings) => (hasBars(law) ? drawBars : drawDensity)(target, law, settings);
 
   // What is nothing beside the spread of the law is written as nothing.
   function quantiles(target, given) {
@@ -233,8 +237,9 @@ const explorer = (() => {
     if (!forebear.twin) return missing();
     const law = forebear.open(target);
     const status = el("p", { class: "status", role: "status" });
-    const holder = figure("Conditional law of " + target, law.kind === "lattice" ? null :
+    const holder = figure("Conditional law of " + target, hasBars(law) ? null :
       "Under the curve: the median (dot), the middle half (thick) and the middle 90% (thin) of each setting." +
+      (isFine(law) ? " The data is rounded; the curve is the law before rounding, smoothed a little." : "") +
       (law.kind === "continuous" ? " The curve is smoothed a little, these are not." : ""),
       svg("svg", { viewBox: "0 0 720 340" }), fileName("law", target));
     const under = el("div", {});

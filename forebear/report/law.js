@@ -244,7 +244,8 @@ const forebear = (() => {
   }
 
   // Points of the continuous part, dense where the curve bends: value, density, the mass up to the next point, and
-  // the deviation of a normal law that would be as wide there; null where an atom interrupts it.
+  // the deviation of a normal law that would be as wide there; null where an atom interrupts it. Of a lattice it is
+  // the law before rounding, whose mass in the cell of a value is the value's probability.
   function density(target, given) {
     const c = curve(target, given);
     const { law } = c;
@@ -255,7 +256,8 @@ const forebear = (() => {
       for (let i = 0; i < 24; i++) {
         const z = ends[k] + (ends[k + 1] - ends[k]) * i / 24;
         const at = push(c, z);
-        const there = collapse(law, at.y * law.scale + law.centre);
+        const value = at.y * law.scale + law.centre;
+        const there = law.kind === "lattice" ? { value, atom: -1 } : collapse(law, value);
         if (there.atom !== before && points.length) points.push(null);
         before = there.atom;
         const mass = Math.exp(-z * z / 2) / Math.sqrt(2 * Math.PI);

@@ -18,6 +18,8 @@ _LOOKS = ((KEPT, "-"), ("#D55E00", "--"), ("#009E73", ":"), ("#CC79A7", "-."), (
 _LEVELS = (0.05, 0.25, 0.5, 0.75, 0.95)
 _POINTS, _DRAWS = 400, 2_000
 _MOST_BARS = 40
+# A lattice of more values is a number that was rounded: bars would show nothing but which values the data lacks.
+_MOST_VALUES = 100
 
 
 def law_figure(twin: Twin, given: Any, target: str | None = None, ax: Axes | None = None) -> Axes:
@@ -29,7 +31,7 @@ def law_figure(twin: Twin, given: Any, target: str | None = None, ax: Axes | Non
     axis = ax if ax is not None else plt.subplots(figsize=(5, 3.2), layout="constrained")[1]
     place = twin.targets.index(name)
     labels = [_label(twin, row, twin.ancestors[name]) for row in x]
-    if twin.outputs[place].dequantiser.kind == "lattice":
+    if twin.outputs[place].dequantiser.kind == "lattice" and not _is_fine(twin, place):
         _bars(twin, x, place, labels, axis)
     else:
         _curves(twin, x, place, labels, axis)
@@ -83,8 +85,9 @@ def _curves(twin: Twin, x: np.ndarray, place: int, labels: list[str], axis: Axes
 
 
 def _density(twin: Twin, row: np.ndarray, place: int) -> tuple[np.ndarray, np.ndarray]:
-    """Points and density; of a joint twin, whose marginal densities nobody knows, a histogram of draws."""
-    if twin.joint:
+    """Points and density; a histogram of draws of a joint twin, whose marginal densities nobody knows, and of
+    rounded numbers."""
+    if twin.joint or _is_fine(twin, place):
         draws = twin.sample(row[None], n=_DRAWS)[:, 0, place]
         height, edges = np.histogram(draws, 40, density=True)
         return np.repeat(edges, 2), np.concatenate([[0.0], np.repeat(height, 2), [0.0]])
@@ -96,6 +99,11 @@ def _density(twin: Twin, row: np.ndarray, place: int) -> tuple[np.ndarray, np.nd
     density = np.exp(twin.log_prob(rows, y)[:, place])
     atoms = np.isin(points, twin.outputs[place].dequantiser.values)
     return points[~atoms], density[~atoms]
+
+
+def _is_fine(twin: Twin, place: int) -> bool:
+    target = twin.outputs[place]
+    return target.dequantiser.kind == "lattice" and not target.levels and len(target.dequantiser.values) > _MOST_VALUES
 
 
 def _bars(twin: Twin, x: np.ndarray, place: int, labels: list[str], axis: Axes) -> None:

@@ -61,8 +61,8 @@ def _evidence(found: Found, target: str) -> tuple[dict[Any, dict[Any, Any]], dic
     certificate = found.certified[0].get(target)
     if certificate is None:
         return {}, {}
-    acts = certificate.actions_frame()
-    return certificate.frame()[list(_EVIDENCE)].to_dict("index"), acts.to_dict("index")
+    evidence = certificate.frame().filter(list(_EVIDENCE))
+    return evidence.to_dict("index"), certificate.actions_frame().to_dict("index")
 
 
 def check_table_file(file: str | Path, option: str = "") -> None:
@@ -94,7 +94,7 @@ def save_table(found: Found, file: str | Path) -> None:
     if place.suffix.lower() == ".csv":
         content = frame.to_csv(index=False).encode()
     elif place.suffix.lower() == ".json":
-        records = json.loads(frame.to_json(orient="records"))
+        records = json.loads(str(frame.to_json(orient="records")))
         content = json.dumps(records, indent=1).encode()
     else:
         stream = BytesIO()
