@@ -6,7 +6,7 @@ import jax
 
 # On a CPU the number is fixed, so that every machine takes the same way: three matrices of 1.8 GB.
 _ROWS_ON_CPU = 15_000
-# Matrices held at once (the kernel, its factor, the kernel of the next step), and the share of a device they may take.
+# Matrices held at once (the kernel, its factor, the next kernel), and the share of a device that they may take.
 _MATRICES, _SHARE = 3, 0.75
 
 

@@ -1,4 +1,4 @@
-"""Rows of a kernel in pieces, spread over the cores of a CPU, where a compiled loop runs on one; all at once on a GPU."""
+"""Rows of a kernel in pieces, for the cores of a CPU, where a compiled loop runs on one; all at once on a GPU."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 
 from forebear.kernel.threads import cores
@@ -41,7 +42,7 @@ def over_rows(work: Callable[[np.ndarray], Result], rows: int) -> list[Result]:
     if pieces == 1:
         return [work(numbers[0])]
     # Precision is a setting of the thread.
-    double = jax.config.jax_enable_x64
+    double = jnp.result_type(float) == jnp.float64
 
     def one(piece: np.ndarray) -> Result:
         with jax.enable_x64(double):

@@ -35,7 +35,7 @@ class Kernel(Protocol):
 
 
 def ridge(kernel: Kernel, y: np.ndarray, nugget: float) -> Ridge:
-    """Fit all targets at once; where the kernel is singular to working precision the nugget is raised until it is not.
+    """Fit all targets at once; where the kernel is singular to working precision, the nugget is raised.
 
     >>> from forebear.kernel.dense import Dense
     >>> fit = ridge(Dense.of(np.array([[[0.0, 99.0]]])), np.array([[1.0], [-1.0]]), nugget=1.0)
