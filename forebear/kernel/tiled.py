@@ -60,13 +60,13 @@ class Tiled:
         ]
 
     def solve(self, y: np.ndarray, nugget: float) -> np.ndarray:
-        """(K + nugget I)^-1 y. There is no memory for a whole factorisation: a kernel too rough for a part is refused."""
+        """(K + nugget I)^-1 y. There is no memory for a whole factorisation: too rough a kernel is refused."""
         with one_thread():
             alpha = truncated_solve(self, y, nugget)
         if alpha is None:
             raise InputError(
-                f"{len(y):,} distilled rows are too many for a kernel of {len(self.inputs)} inputs and latents that is "
-                f"as rough as this one: take at most {dense_rows():,}, which fit into memory, or set a longer "
+                f"{len(y):,} distilled rows are too many for a kernel of {len(self.inputs)} inputs and latents that "
+                f"is as rough as this one: take at most {dense_rows():,}, which fit into memory, or set a longer "
                 "lengthscale= or a larger nugget="
             )
         return alpha
