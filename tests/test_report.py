@@ -232,7 +232,7 @@ def test_a_page_is_whole_or_the_old_one_stays(
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr("os.replace", fail)
-    with pytest.raises(fb.InputError, match="cannot write there"):
+    with pytest.raises(fb.InputError, match="the disk is full"):
         found.report(file, twin=False)
     assert file.read_text(encoding="utf-8") == "the old one" and len(list(tmp_path.iterdir())) == 1
 

@@ -34,12 +34,19 @@ def command_line() -> str:
     from typer.testing import CliRunner
 
     runner = CliRunner()
-    lines = ["# Command line", "", "What `forebear COMMAND --help` prints. `forebear --install-completion` teaches your"]
+    lines = [
+        "# Command line",
+        "",
+        "What `forebear COMMAND --help` prints. `forebear --install-completion` teaches your",
+    ]
     lines += ["shell the commands, options and names; it takes effect in the next terminal.", ""]
     for name in ["", *get_command(app).commands]:  # type: ignore[attr-defined]
         words = [name, "--help"] if name else ["--help"]
         told = runner.invoke(app, words, prog_name="forebear", terminal_width=100)
         assert told.exit_code == 0, told.output
         lines += [f"## {f'forebear {name}'.strip()}", "", "```text", told.output.strip(), "```", ""]
-    lines += ["Exit status: 0 done; 1 a claim or check does not hold; 2 bad input, told in one line; 130 interrupted.", ""]
+    lines += [
+        "Exit status: 0 done; 1 a claim or check does not hold; 2 bad input, told in one line; 130 interrupted.",
+        "",
+    ]
     return "\n".join(lines)

@@ -1,4 +1,4 @@
-"""The pictures of "How it works": `python docs/making/pictures.py docs/pictures`. All but one are computed exactly."""
+"""The pictures of "How it works": `python docs/making/pictures.py docs/pictures`; all but one without training."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The picture of a report: `python docs/making/report_picture.py RUN/report.html PICTURE name=value … -- name=value …`.
+"""The picture of a report: `python docs/making/report_picture.py PAGE PICTURE name=value … -- name=value …`.
 
 The values before `--` are pinned, those after it are where the sliders stand. Needs a browser, as the tests of the
 report do (FOREBEAR_BROWSER, or Chromium on the path).

@@ -12,7 +12,7 @@ from forebear.run.folder import read_json
 
 _HEAD = """# Benchmarks
 
-What `forebear bench NAME` measured, each as it is stored in `results/`; `make gallery` makes this page from there, and
+What `forebear bench NAME` measured, as it is stored in `results/`; `make gallery` makes this page from there, and
 `forebear bench NAME` measures again on your machine. "Times faster" is the baseline's time over ours: more is better,
 and below 1 ours takes longer. `a ± b` is a mean and its spread. Where it says so below a table, several processes
 shared the machine, and seconds are not those of a run alone.
