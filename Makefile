@@ -50,7 +50,7 @@ pictures: $(READY)
 # Broken links and anything else that mkdocs warns about are errors.
 docs: $(VENV)/.docs
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
-	@echo "open site/index.html"
+	@echo "open site/index.html, or, to have the search too: $(BIN)/python -m http.server --directory site"
 
 dist: $(VENV)/.docs
 	rm -rf build dist

@@ -42,7 +42,7 @@ def command_line() -> str:
     lines += ["shell the commands, options and names; it takes effect in the next terminal.", ""]
     for name in ["", *get_command(app).commands]:  # type: ignore[attr-defined]
         words = [name, "--help"] if name else ["--help"]
-        told = runner.invoke(app, words, prog_name="forebear", terminal_width=100)
+        told = runner.invoke(app, words, prog_name="forebear", terminal_width=86)
         assert told.exit_code == 0, told.output
         lines += [f"## {f'forebear {name}'.strip()}", "", "```text", told.output.strip(), "```", ""]
     lines += [

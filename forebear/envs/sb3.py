@@ -33,7 +33,7 @@ def _adapter() -> type[VecEnv]:
     try:
         from stable_baselines3.common.vec_env import VecEnv  # pyright: ignore[reportMissingImports]
     except ImportError:
-        raise InputError("as_sb3 needs stable-baselines3: run `pip install 'forebear[control]'`") from None
+        raise InputError("as_sb3 needs stable-baselines3: run `pip install 'forebear[sb3]'`") from None
 
     class TwinVecEnv(VecEnv):
         """Many environments around one twin."""

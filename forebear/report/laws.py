@@ -103,7 +103,8 @@ def _density(twin: Twin, row: np.ndarray, place: int) -> tuple[np.ndarray, np.nd
 
 def _is_fine(twin: Twin, place: int) -> bool:
     target = twin.outputs[place]
-    return target.dequantiser.kind == "lattice" and not target.levels and len(target.dequantiser.values) > _MOST_VALUES
+    cells = target.dequantiser
+    return cells.kind == "lattice" and not target.levels and len(cells.values) > _MOST_VALUES
 
 
 def _bars(twin: Twin, x: np.ndarray, place: int, labels: list[str], axis: Axes) -> None:
