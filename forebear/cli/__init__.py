@@ -196,6 +196,10 @@ def _status(given: list[str]) -> int:
     except (InputError, USAGE_ERROR) as error:
         note(str(error) if isinstance(error, InputError) else usage_line(error))
         return 2
+    except OSError as error:  # a file that is in the way, too long a name, a disk that went away
+        place = str(error.filename or "a file")
+        note(f"{place[:200]}: {error.strerror or error}: check the place, or choose another")
+        return 2
     except Failed as error:
         note(str(error))
         return 1

@@ -53,6 +53,7 @@ def read_column(cells: pd.Series, source: str, name: str, period: float | None =
     Column(name='x', kind='category', values=array([1., 0., 1.]), levels=('a', 'b'), period=None)
     """
     where = f"{source}: column '{name}'"
+    cells = _tame(cells)
     if period is None and _holds(cells, where) == "labels":
         codes, levels = _labels(cells, where)
         return Column(name, "category", _frozen(codes), levels)
@@ -76,6 +77,7 @@ def number_cells(cells: pd.Series, where: str) -> np.ndarray:
     >>> number_cells(pd.Series([1, 2], dtype="Int64"), "the table: column 'x'")
     array([1., 2.])
     """
+    cells = _tame(cells)
     if _holds(cells, where) == "labels" and not cells.isna().all():
         label = _shown(cells.dropna().iloc[0])
         raise InputError(f"{where} must hold numbers but holds labels such as {label}: convert it to numbers")
@@ -103,6 +105,14 @@ def check_present(cells: pd.Series, where: str) -> None:
     forebear._checks.InputError: a.csv: column 'x' has no value in row 2: drop or fill those rows
     """
     _refuse(cells.isna().to_numpy(), where, "has no value", "drop or fill those rows")
+
+
+def _tame(cells: pd.Series) -> pd.Series:
+    """A signalling nan among decimals raises wherever it is looked at; as a missing cell it can be told."""
+    if cells.dtype != object or not any(isinstance(cell, Decimal) and cell.is_snan() for cell in cells):
+        return cells
+    plain = [None if isinstance(cell, Decimal) and cell.is_nan() else cell for cell in cells]
+    return pd.Series(plain, index=cells.index, dtype=object)
 
 
 def _holds(cells: pd.Series, where: str) -> Literal["numbers", "labels"]:

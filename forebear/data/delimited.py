@@ -74,13 +74,23 @@ def find_dialect(path: Path) -> Dialect:
     Dialect(encoding='utf-8', delimiter=';', decimal=',')
     """
     encoding = _find_encoding(path)
-    looked_at = {sign: list(islice(_lines(path, encoding, sign), _LOOKED_AT)) for sign in DELIMITERS}
-    if not looked_at[","]:
+    looked_at = {sign: lines for sign in DELIMITERS if (lines := _look(path, encoding, sign)) is not None}
+    if not looked_at:
+        raise InputError(f"{path} is not a well-formed CSV (a cell of more than 100,000 letters): mend that line")
+    if not any(looked_at.values()):
         raise InputError(f"{path} is empty: it needs a line of column names and rows of values")
-    delimiter = max(DELIMITERS, key=lambda sign: _cells(looked_at[sign]))
+    delimiter = max(looked_at, key=lambda sign: _cells(looked_at[sign]))
     cells = [cell.strip() for line in looked_at[delimiter][1:] for cell in line]
     comma = delimiter != "," and any(map(_WITH_COMMA.fullmatch, cells)) and not any(map(_WITH_POINT.fullmatch, cells))
     return Dialect(encoding, delimiter, "," if comma else ".")
+
+
+def _look(path: Path, encoding: str, sign: str) -> list[list[str]] | None:
+    """The first lines, cut at a sign; None where that leaves cells of absurd length: it is another sign then."""
+    try:
+        return list(islice(_lines(path, encoding, sign), _LOOKED_AT))
+    except csv.Error:
+        return None
 
 
 def _cells(lines: Sequence[Sequence[str]]) -> tuple[bool, int]:

@@ -21,10 +21,12 @@ from forebear.discovery.settings import Settings, resolve
 from forebear.discovery.study import Outcome, Study, Tick, study
 from forebear.flow.sampler import NetworkSampler, Sampler
 from forebear.flow.samplers import SAMPLERS
+from forebear.kernel.memory import dense_rows
 from forebear.run.compiled import spare_maps
 from forebear.run.engine import as_done, check_jobs, is_cluster
 from forebear.run.folder import RunFolder, check_run, fingerprint
 from forebear.run.lock import alone_in
+from forebear.run.memory import Memory, Size, check_memory, estimate
 from forebear.run.notes import Teller
 from forebear.run.parts import Parts
 from forebear.run.progress import Show
@@ -32,6 +34,10 @@ from forebear.run.progress import progress as show_progress
 
 CERTIFIED = "certified"
 """the rule that searches for the smallest set that passes the test of latent independence, on or off the path"""
+
+_SEEDS = 2**63
+# Fewer rows than this cannot hold out a fold.
+_ROWS_A_FOLD = 2
 
 # Targets whose samplers are trained side by side. Fixed, so that the result does not depend on `jobs`.
 _TOGETHER = 16
@@ -104,9 +110,13 @@ def discover(
     check_whole("runs", runs, 1)
     check_whole("seed", seed, 0)
     runs, seed = int(runs), int(seed)  # numpy's whole numbers do not go into JSON
+    if seed >= _SEEDS:
+        raise InputError(f"seed must be below 2**63; got one of {len(str(seed))} digits")
+    check_jobs(jobs)
     table, questions = _problem(data, targets, candidates, keep, groups, periodic)
     if joint:
         _check_joint(questions)
+    _check_folds(table, runs, config)
     studies = _studies(questions, joint, runs, seed, _subset(table.rows, runs, config), certified)
     record = {
         "preset": preset,
@@ -117,6 +127,7 @@ def discover(
         "seed": seed,
         **config.flat(),
     }
+    memory = _memory(table, studies, config, jobs)
     work = Work(table, tuple(studies), fitter, config)
     teller = Teller()
     with ExitStack() as stack:
@@ -129,7 +140,7 @@ def discover(
         tuple({q.target: run[q.target].path for q in questions} for run in by_run),
         tuple({q.target: _choose(chooser, run[q.target]) for q in questions} for run in by_run),
         tuple({q.target: c for q in questions if (c := run[q.target].certificate) is not None} for run in by_run),
-        record,
+        {**record, "estimated_gb": round(memory.total / 1e9, 2)},
         time.perf_counter() - started,
         table,
         tuple(teller.told),
@@ -181,6 +192,31 @@ def _check_joint(questions: Sequence[Question]) -> None:
             )
 
 
+def _check_folds(table: Table, runs: int, config: Settings) -> None:
+    rows = _subset(table.rows, runs, config) or table.rows
+    if config.folds > rows // _ROWS_A_FOLD:
+        raise InputError(
+            f"setting 'folds' is {config.folds} for {rows} rows of {table.source}: use at most {rows // _ROWS_A_FOLD}"
+        )
+
+
+def _memory(table: Table, studies: Sequence[Study], config: Settings, jobs: Any) -> Memory:
+    """The estimate for one process; too much for this machine is refused, for a cluster's workers nobody can tell."""
+    flow = config.flow
+    size = Size(
+        rows=studies[0].rows or table.rows,
+        columns=len(table.columns),
+        together=max(len(study.questions) for study in studies),
+        distilled=config.kernel.distilled,
+        dense=dense_rows(),
+        tested=config.certificate.tested if studies[0].certified else 0,
+        width=flow.width,
+        depth=flow.depth,
+        batch=flow.batch,
+    )
+    return estimate(size) if is_cluster(jobs) else check_memory(size, min(jobs, len(studies)))
+
+
 def _subset(rows: int, runs: int, config: Settings) -> int | None:
     return None if runs == 1 else max(1, round(config.subset * rows))
 
@@ -225,9 +261,8 @@ def _outcomes(
     work: Work, folder: RunFolder | None, jobs: Any, show: Show, teller: Teller
 ) -> list[dict[str, Outcome]]:
     """The outcomes of every study, from the folder where it has them."""
-    check_jobs(jobs)
     studies = work.studies
-    done = {} if folder is None else _saved(folder, len(studies))
+    done = {} if folder is None else _saved(folder, studies)
     for number in done:
         teller.told.update(dict.fromkeys(_notes(done[number])))  # told when they arose
     waiting = [number for number in range(len(studies)) if number not in done]
@@ -260,14 +295,14 @@ def _outcomes(
     return [done[number] for number in range(len(studies))]
 
 
-def _saved(folder: RunFolder, count: int) -> dict[int, dict[str, Outcome]]:
+def _saved(folder: RunFolder, studies: Sequence[Study]) -> dict[int, dict[str, Outcome]]:
     """The studies that an earlier process has finished."""
     done = {}
-    for number in range(count):
+    for number, one in enumerate(studies):
         saved = folder.get(number)
         try:
             if saved is not None:
-                done[number] = {target: Outcome.restore(record) for target, record in saved.items()}
+                done[number] = {q.target: Outcome.restore(saved[q.target]) for q in one.questions}
         except (AttributeError, IndexError, KeyError, TypeError, ValueError):
             raise InputError(
                 f"{folder.folder}: pieces/{number:05d}.json is damaged: delete that file, and it is computed again"

@@ -414,13 +414,33 @@ def load(folder: str | FilePath) -> Found:
         if record["format"] > FORMAT:
             raise InputError(f"{file}: written by a newer forebear (format {record['format']}): update this one")
         found = _restore(record)
-    except (KeyError, TypeError, ValueError) as error:
-        if isinstance(error, InputError):
-            raise
+        _check_whole(found)
+    except InputError:
+        raise
+    except (AttributeError, IndexError, KeyError, TypeError, ValueError):
         raise InputError(
             f"{file}: this is not a forebear result, or it is damaged: run the discovery again"
         ) from None
     return replace(found, table=load_table(FilePath(folder)))
+
+
+def _check_whole(found: Found) -> None:
+    """Every run has an answer for every target, or a ValueError."""
+    runs = (found.runs, found.choices, found.certified)
+    if not found.questions or not found.runs or len({len(of) for of in runs}) > 1:
+        raise ValueError("no targets, or no runs")
+    targets = set(found.questions)
+    if not all(set(run) == targets for run in (*found.runs, *found.choices)):
+        raise ValueError("a target without an answer")
+    if not all(set(run) in (set(), targets) for run in found.certified) or not isinstance(found.settings, Mapping):
+        raise ValueError("certificates of other targets, or no settings")
+    for question in found.questions.values():
+        named = {name for names in question.units.values() for name in names} | set(question.keep)
+        if named != set(question.inputs):
+            raise ValueError("units that are not the inputs")
+        for run in found.runs:
+            if set(run[question.target].units) != set(question.units):
+                raise ValueError("a path of other units")
 
 
 def _restore(record: Mapping[str, Any]) -> Found:

@@ -82,7 +82,7 @@ def read_json(file: Path, remedy: str = "run the discovery again") -> Any:
         return json.loads(file.read_text(encoding="utf-8"))
     except OSError as error:
         raise InputError(f"{file}: cannot be read ({error.strerror})") from None
-    except (UnicodeDecodeError, json.JSONDecodeError):
+    except (ValueError, RecursionError):  # no text, no JSON, or brackets without end
         raise InputError(f"{file}: not a JSON file, or damaged: {remedy}") from None
 
 

@@ -41,7 +41,7 @@ def load_arrays(file: Path, remedy: str) -> tuple[dict[str, np.ndarray], dict[st
             return {name: opened.get_tensor(name) for name in opened.keys()}, about
     except OSError as error:
         raise InputError(f"{file}: cannot be read ({error.strerror or 'truncated'}): {remedy}") from None
-    except (SafetensorError, KeyError, ValueError):
+    except (SafetensorError, KeyError, TypeError, ValueError, RecursionError, MemoryError, OverflowError):
         raise InputError(f"{file}: not written by forebear, or damaged: {remedy}") from None
 
 

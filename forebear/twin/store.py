@@ -16,6 +16,7 @@ import numpy as np
 from forebear._checks import InputError
 from forebear.data.dequantise import Dequantiser
 from forebear.data.scaling import ColumnCode
+from forebear.discovery.settings import check_setting
 from forebear.flow.settings import FlowSettings
 from forebear.run.folder import read_json, write_json
 from forebear.run.stored import load_arrays, save_arrays
@@ -155,9 +156,38 @@ def _restore(record: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> Twi
         dict(record["units"]),
         record["distillation"],
     )
+    _check_parts(twin)
     # Weights of another shape would fail only when they are used, and then not in one line.
     twin.sample(np.zeros((1, len(columns))), n=1)
     return twin
+
+
+# More steps of a solver than anyone needs: without a bound, a twin from elsewhere could keep a process busy for ever.
+_MOST_STEPS = 10_000
+
+
+def _check_parts(twin: Twin) -> None:
+    """What fits together in a twin that was saved whole, or a ValueError."""
+    names = {column.name for column in twin.columns}
+    numbers = [n for t in twin.outputs for n in (t.centre, t.scale)] + [c.scale for c in twin.columns]
+    weights = (*twin.model.networks.weights, *twin.model.networks.biases)
+    if not (
+        twin.outputs
+        and all(np.isfinite(numbers))
+        and all(target.scale > 0 for target in twin.outputs)
+        and all(column.scale > 0 for column in twin.columns)
+        and len(twin.ranges) == len(twin.columns)
+        and set(twin.ancestors) == {target.name for target in twin.outputs}
+        and all(set(inputs) <= names for inputs in twin.ancestors.values())
+        and twin.rows.ndim == 2
+        and twin.rows.shape[1] == len(names) == len(twin.columns)
+        and all(len(array) == len(weights[0]) and bool(jnp.isfinite(array).all()) for array in weights)
+        and 0 < twin.settings.flow.ode_steps <= _MOST_STEPS
+        and twin.settings.flow.tolerance >= 1e-12
+    ):
+        raise ValueError("parts of different twins")
+    for name, value in asdict(twin.settings.flow).items():
+        check_setting(name, value)
 
 
 def _model(record: Mapping[str, Any], arrays: Mapping[str, np.ndarray], flow: FlowSettings) -> TwinModel:
@@ -169,6 +199,8 @@ def _model(record: Mapping[str, Any], arrays: Mapping[str, np.ndarray], flow: Fl
     )
     if record["model"] == "flow":
         return FlowModel(networks, record["shape"]["outputs"], flow)
+    if record["model"] != "spline":
+        raise ValueError(record["model"])
     return SplineModel(networks, **record["shape"])
 
 

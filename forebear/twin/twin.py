@@ -19,6 +19,7 @@ from scipy.special import ndtri
 from forebear._checks import InputError, check_whole
 from forebear.data.dequantise import Dequantiser
 from forebear.data.scaling import ColumnCode
+from forebear.run.memory import check_room
 from forebear.run.progress import progress as show_progress
 from forebear.twin import mass
 from forebear.twin.batches import in_pieces
@@ -136,6 +137,7 @@ class Twin:
         check_whole("n", n, 1)
         check_whole("seed", seed, 0)
         x = self._features(given)
+        check_room(f"n={n} for {len(x)} rows", int(n) * len(x) * len(self.outputs))
         rng = np.random.default_rng(seed)
 
         def arguments(piece: slice) -> tuple[np.ndarray, ...]:
