@@ -4,12 +4,14 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: help demo test test-all lint bench gallery pictures docs dist clean
+.PHONY: help demo test test-all test-faults fuzz lint bench gallery pictures docs dist clean
 
 help:
 	@echo "make demo      which inputs shape which laws, on data that ships with forebear; writes forebear-demo/"
 	@echo "make test      lint, types and all tests that take seconds"
 	@echo "make test-all  the same, and the tests that train for minutes"
+	@echo "make test-faults  runs killed at random moments and disks that are full; writes results/faults.json (minutes)"
+	@echo "make fuzz      half an hour of damaged files for every loader; writes results/fuzz.json"
 	@echo "make lint      lint and types alone"
 	@echo "make bench     every benchmark, as JSON, into results/ (hours)"
 	@echo "make gallery   the pages of experiments and benchmarks, docs/experiments.md and docs/benchmarks.md, from results/"
@@ -26,6 +28,14 @@ test: lint
 
 test-all: lint
 	$(BIN)/pytest
+
+test-faults: $(READY)
+	FOREBEAR_FAULTS=results/faults.json $(BIN)/pytest tests/test_faults.py
+
+# Once, by hand or at night: atheris is not among the tools of every day.
+fuzz: $(READY)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt atheris
+	$(BIN)/python fuzz/run.py --minutes 30 --out results/fuzz.json
 
 lint: $(READY)
 	$(BIN)/ruff check .

@@ -13,10 +13,24 @@ class InputError(ValueError):
     The message is one line: what is wrong, with which file, column or option, and what to do. The command
     line prints it and exits with status 2.
 
-    >>> raise InputError("column 'x' is constant (every value is 3.0): leave it out")
+    It stays one line whatever the user's names and cells hold: line breaks and other signs that do not print are
+    written out, and a very long message loses its middle.
+
+    >>> raise InputError("column 'x\\ny' is constant (every value is 3.0): leave it out")
     Traceback (most recent call last):
-    forebear._checks.InputError: column 'x' is constant (every value is 3.0): leave it out
+    forebear._checks.InputError: column 'x\\ny' is constant (every value is 3.0): leave it out
     """
+
+    def __init__(self, message: str):
+        super().__init__(_one_line(message))
+
+
+_LONGEST = 900
+
+
+def _one_line(text: str) -> str:
+    shown = "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in str(text))
+    return shown if len(shown) <= _LONGEST else f"{shown[: _LONGEST * 2 // 3]} ... {shown[-_LONGEST // 3 :]}"
 
 
 def listed(names: Iterable[object], most: int = 8) -> str:
