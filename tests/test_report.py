@@ -259,7 +259,7 @@ def test_a_twin_that_does_not_fit(found: fb.Found, twin: fb.Twin, tmp_path: Path
     with pytest.raises(fb.InputError, match="twin has the targets"):
         found.report(file, toy_twin(found.table.frame(), {"y": ["a"]}))
     with pytest.raises(fb.InputError, match="twin is joint"):
-        found.report(file, replace(twin, joint=True))
+        replace(found, table=None).report(file, replace(twin, joint=True))
     with pytest.raises(fb.InputError, match="saved without its table"):
         replace(found, table=None).report(file, twin=True)
 

@@ -323,3 +323,31 @@ def test_rounded_numbers_are_a_curve_with_the_masses_of_python(tmp_path: Path) -
         half = twin.quantile({"a": [0.5]}, 0.5)[0, 0]
         assert sum(mass["p"] for mass in masses if mass["value"] <= half) == pytest.approx(0.5, abs=0.05)
         assert browser.problems == []
+
+
+def test_targets_of_a_joint_law_are_drawn_together(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"a": rng.normal(size=1_000), "kind": rng.choice(["u", "v"], 1_000)})
+    shared = rng.normal(size=1_000)
+    table["y"] = table["a"] + shared
+    table["n"] = rng.poisson(np.exp(0.3 * shared))
+    quick: dict[str, Any] = {"distilled": 40, "nugget": 1.0, "lengthscale": 1.0, "sampler": "mean", "steps": 5}
+    found = fb.discover(table, ["y", "n"], rule=lambda path: path.units, joint=True, width=8, depth=1, **quick)
+    twin = found.twin(steps=150, width=16, depth=2).distil(1_000, 150)
+    assert twin.joint
+    found.report(tmp_path / "report.html", twin=twin, **TINY)
+    core, latents = twin.core(), np.array([[0.3, -1.2], [1.5, 0.4], [-0.7, 0.9]])
+    row = pd.DataFrame({"a": [0.5] * 3, "kind": ["v"] * 3})
+    theirs = np.asarray(core.push(core.params, np.array([[0.5, 1.0]] * 3, np.float32), latents.astype(np.float32)))
+    assert twin.sample(row, n=1).shape == (1, 3, 2)
+    with Browser(str(BINARY)) as browser:
+        browser.open(tmp_path / "report.html")
+        browser.wait("document.querySelectorAll('.speck').length > 250")
+        ours = [call(browser, "forebear.together", {"a": 0.5, "kind": "v"}, z) for z in latents.tolist()]
+        assert np.array(ours) == pytest.approx(theirs, abs=2e-3)
+        before = browser.run("document.querySelector('.speck').getAttribute('cx')")
+        browser.run("{const s = document.getElementById('input-0'); s.value = 2; s.dispatchEvent(new Event('input'))}")
+        browser.wait(f"document.querySelector('.speck').getAttribute('cx') !== '{before}'")
+        assert "Correlation" in browser.run("document.querySelector('.together').textContent")
+        browser.screenshot(tmp_path / "joint.png")
+        assert browser.problems == []

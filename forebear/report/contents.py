@@ -15,7 +15,7 @@ from forebear.discovery.found import Found
 from forebear.report.evidence import Evidence
 from forebear.report.provenance import provenance, source_file
 from forebear.report.sentences import Name, Sentence, answers
-from forebear.report.weights import twin_numbers
+from forebear.report.weights import joint_numbers, twin_numbers
 from forebear.twin.validate import Scores, Validation
 
 _BINS = 20
@@ -44,6 +44,7 @@ def contents(found: Found, evidence: Evidence | None) -> dict[str, Any]:
         "source": source_file(found),
         "judged": None if evidence is None or evidence.validation is None else _judged(evidence),
         "twin": None if evidence is None else twin_numbers(evidence.twin, _observed(found)),
+        "joint": None if evidence is None or evidence.joint is None else joint_numbers(evidence.joint),
         "hasTable": found.table is not None,
         "about": provenance(found),
     }

@@ -17,6 +17,8 @@ from forebear.twin.validate import Validation
 
 # Rows set aside before the twins are fitted, and rows judged on when a twin is given.
 _SHARE, _MOST = 0.2, 2_000
+# Targets of a joint law whose weights go into a page, at most.
+_MOST_TOGETHER = 12
 # Steps and rows of distillation for each step of the flow's training, as in the defaults of both.
 _STEPS_A_STEP, _ROWS_A_STEP, _FEWEST_ROWS, _USUAL_STEPS = 1.5, 2, 1_024, 4_000
 
@@ -29,6 +31,8 @@ class Evidence:
     validation: Validation | None
     judged_on: str
     """which rows validation looked at, for the reader"""
+    joint: Twin | None = None
+    """of a discovery with a joint law: a distilled joint twin, for draws of several targets together"""
 
 
 def evidence(
@@ -47,6 +51,8 @@ def evidence(
     TwinSettings.resolve(settings or {})
     if twin is False or (twin is None and found.table is None):
         return None
+    if isinstance(twin, Twin) and twin.joint:
+        return _given_joint(found, twin, held_out, seed, progress, dict(settings or {}))
     if isinstance(twin, Twin):
         return _given(found, twin, held_out, seed, progress)
     if twin is not None and twin is not True:
@@ -55,10 +61,7 @@ def evidence(
 
 
 def _given(found: Found, twin: Twin, held_out: Any, seed: int, progress: bool | None) -> Evidence:
-    if set(twin.targets) != set(found.targets):
-        raise InputError(f"twin has the targets {list(twin.targets)}, the result {list(found.targets)}")
-    if twin.joint:
-        raise InputError("twin is joint, and the page shows a law a target: pass found.twin(joint=False)")
+    _check_targets(found, twin)
     student = twin if isinstance(twin.model, SplineModel) else twin.distil(seed=seed, progress=progress)
     if held_out is not None:
         return Evidence(student, student.validate(held_out, seed=seed), "rows given to judge on")
@@ -69,7 +72,34 @@ def _given(found: Found, twin: Twin, held_out: Any, seed: int, progress: bool | 
     return Evidence(student, told, "rows of the table, which the twin may have been fitted on")
 
 
-def _fitted(found: Found, held_out: Any, seed: int, progress: bool | None, settings: Mapping[str, Any]) -> Evidence:
+def _given_joint(
+    found: Found, twin: Twin, held_out: Any, seed: int, progress: bool | None, settings: dict[str, Any]
+) -> Evidence:
+    """Draws of targets together come from the joint twin, the law of each one alone from twins that are fitted."""
+    _check_targets(found, twin)
+    if found.table is None:
+        raise InputError(
+            "twin is joint, and the laws of single targets need twins of their own, for which this result lacks its "
+            "table: pass found.twin(joint=False)"
+        )
+    student = twin if isinstance(twin.model, SplineModel) else twin.distil(seed=seed, progress=progress)
+    told = _fitted(found, held_out, seed, progress, settings, together=False)
+    return replace(told, joint=student if 1 < len(twin.targets) <= _MOST_TOGETHER else None)
+
+
+def _check_targets(found: Found, twin: Twin) -> None:
+    if set(twin.targets) != set(found.targets):
+        raise InputError(f"twin has the targets {list(twin.targets)}, the result {list(found.targets)}")
+
+
+def _fitted(
+    found: Found,
+    held_out: Any,
+    seed: int,
+    progress: bool | None,
+    settings: Mapping[str, Any],
+    together: bool = True,
+) -> Evidence:
     if found.table is None:
         raise InputError("this result was saved without its table: pass a twin, or twin=False for a page without one")
     learnt, judged, about = found, held_out, "rows given to judge on"
@@ -85,7 +115,10 @@ def _fitted(found: Found, held_out: Any, seed: int, progress: bool | None, setti
     student = twin.distil(rows, lessons, seed=seed, progress=progress)
     removed = any(set(q.inputs) != set(twin.ancestors[t]) for t, q in found.questions.items())
     full = learnt.twin(pruned=False, **options) if removed else None
-    return Evidence(student, student.validate(judged, full=full, seed=seed), about)
+    joint = None
+    if together and found.settings.get("joint") and 1 < len(found.targets) <= _MOST_TOGETHER:
+        joint = learnt.twin(**{**options, "joint": True}).distil(rows, lessons, seed=seed, progress=progress)
+    return Evidence(student, student.validate(judged, full=full, seed=seed), about, joint)
 
 
 def _aside(rows: int) -> int:

@@ -187,6 +187,73 @@ const explorer = (() => {
     return p.root;
   }
 
+  // The same latents at every setting, spread evenly: a cloud that moves with the sliders and does not flicker.
+  const CLOUD = 300;
+  let latents = null;
+  function cloud(given) {
+    const count = forebear.joint.targets.length;
+    if (!latents) {
+      // Steps by powers of the root of x^(count + 1) = x + 1 fill a cube evenly (Roberts' sequence).
+      let root = 2;
+      for (let i = 0; i < 40; i++) root = (1 + root) ** (1 / (count + 1));
+      latents = Array.from({ length: CLOUD }, (_, n) => Array.from({ length: count }, (__, i) =>
+        forebear.normal.ndtri(Math.min(Math.max((0.5 + (n + 1) / root ** (i + 1)) % 1, 1e-4), 1 - 1e-4))));
+    }
+    return latents.map((z) => forebear.together(given, z));
+  }
+
+  function correlation(a, b) {
+    const mean = (v) => v.reduce((sum, x) => sum + x, 0) / v.length;
+    const [ma, mb] = [mean(a), mean(b)];
+    const product = (u, mu, v, mv) => u.reduce((sum, x, i) => sum + (x - mu) * (v[i] - mv), 0);
+    return product(a, ma, b, mb) / Math.sqrt(product(a, ma, a, ma) * product(b, mb, b, mb));
+  }
+
+  // Draws of two targets together, at every setting.
+  function drawTogether(target, other, settings) {
+    const places = [target, other].map((name) => forebear.joint.targets.indexOf(name));
+    const clouds = settings.map(({ given }) => cloud(given).map((y) => places.map((place) => y[place])));
+    const laws = [target, other].map((name) => forebear.open(name));
+    const ends = laws.map((law, i) => {
+      const [low, high] = axis([target, other][i], law, settings);
+      return law.levels.length ? [-0.5, law.levels.length - 0.5] : [low, high];
+    });
+    const [xTicks, yTicks] = laws.map(({ levels }) => levels.length ? levels.map((_, i) => i) : undefined);
+    const [xText, yText] = laws.map(({ levels }) => levels.length ? (i) => cut(levels[i], 8) : fmt);
+    const p = plot({ width: 720, height: 380, left: 62, x: ends[0], y: ends[1], xLabel: cut(target, 60), xTicks, yTicks,
+      xText, yText, yLabel: cut(other, 40), label: `Draws of ${target} and ${other} together` });
+    clouds.forEach((points, place) => {
+      const { series } = settings[place];
+      for (const [a, b] of points) {
+        if (a < ends[0][0] || a > ends[0][1] || b < ends[1][0] || b > ends[1][1]) continue;
+        p.body.append(svg("circle", { class: `speck s${series}`, cx: p.X(a), cy: p.Y(b), r: series ? 2.2 : 2.8 }));
+      }
+    });
+    const said = clouds.map((points) => fmt(correlation(points.map(([a]) => a), points.map(([, b]) => b)), 2));
+    return { root: p.root, said };
+  }
+
+  // Beside the law of the target: how it moves together with another one, where the model is joint.
+  function pair(target) {
+    if (!forebear.joint || !forebear.joint.targets.includes(target)) return null;
+    const others = forebear.joint.targets.filter((name) => name !== target);
+    const choice = el("select", { "aria-label": "Together with" },
+      others.map((name) => el("option", { value: name }, cut(name, 60))));
+    const told = el("p", { class: "muted" });
+    const holder = figure("Together with another target", `${CLOUD} draws of both at each setting, from the joint ` +
+      "law; the same latents everywhere.", svg("svg", { viewBox: "0 0 720 380" }), fileName("together", target));
+    let last = null;
+    function show(settings) {
+      last = settings;
+      const { root, said } = drawTogether(target, choice.value, settings);
+      holder.querySelector(".drawing").replaceChildren(root);
+      told.textContent = `Correlation of these draws: ${said.join(", ")}` +
+        (said.length > 1 ? " (the sliders first, then what is pinned)." : ".");
+    }
+    choice.addEventListener("change", () => last && show(last));
+    return { box: el("div", { class: "together" }, el("p", {}, "Together with ", choice), holder, told), show };
+  }
+
   const hasBars = (law) => law.kind === "lattice" && !isFine(law);
   const draw = (target, law, settings) => (hasBars(law) ? drawBars : drawDensity)(target, law, settings);
 
@@ -243,6 +310,7 @@ const explorer = (() => {
       (law.kind === "continuous" ? " The curve is smoothed a little, these are not." : ""),
       svg("svg", { viewBox: "0 0 720 340" }), fileName("law", target));
     const under = el("div", {});
+    const both = pair(target);
     const pinButton = el("button", { type: "button", onclick: () => {
       const free = [1, 2, 3, 4].find((series) => !pins.some((pin) => pin.series === series));
       pins.push({ given: { ...values }, series: free });
@@ -259,6 +327,7 @@ const explorer = (() => {
       holder.querySelector(".drawing").replaceChildren(draw(target, law, settings));
       under.replaceChildren(numbers(target, law, settings,
         (pin) => { pins.splice(pins.indexOf(pin), 1); now(); pinButton.focus(); }));
+      if (both) both.show(settings);
       const said = warning(target, values);
       if (status.textContent !== said) status.textContent = said;
       status.classList.toggle("on", said !== "");
@@ -276,7 +345,7 @@ const explorer = (() => {
     return el("div", { class: "explorer" },
       el("div", { class: "controls" }, sliders, law.columns.length > 0 && el("div", { class: "buttons" }, pinButton,
         reset), status),
-      el("div", { class: "view" }, holder, under));
+      el("div", { class: "view" }, holder, under, both && both.box));
   }
 
   const missing = () => el("p", { class: "muted" }, forebear.data.hasTable

@@ -22,11 +22,14 @@ def keep_evidence(told: Evidence, folder: Path, identity: dict[str, Any]) -> Non
         return
     (folder / _CHECKS).unlink(missing_ok=True)
     save_twin(told.twin, folder / "twin")
+    if told.joint is not None:
+        save_twin(told.joint, folder / "joint")
     checks = told.validation
     about = {
         "version": forebear.__version__,
         "identity": identity,
         "judged_on": told.judged_on,
+        "joint": told.joint is not None,
         "rows": checks.rows,
         "scores": [
             {**asdict(scores), "target": target, "coverage": list(scores.coverage.items())}
@@ -47,7 +50,8 @@ def kept_evidence(folder: Path, identity: dict[str, Any]) -> Evidence | None:
             return None
         scores = {record.pop("target"): _scores(record) for record in about["scores"]}
         validation = Validation(scores, arrays["pit"], about["rows"], exact=False)
-        return Evidence(load_twin(folder / "twin"), validation, about["judged_on"])
+        joint = load_twin(folder / "joint") if about["joint"] else None
+        return Evidence(load_twin(folder / "twin"), validation, about["judged_on"], joint)
     except (InputError, KeyError, TypeError):
         return None
 

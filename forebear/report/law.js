@@ -143,18 +143,22 @@ const forebear = (() => {
   }
 
   // The curve of quantiles of a target at one state: rational quadratics through points (z, y), straight tails.
-  function curve(target, given) {
+  const curve = (target, given) => {
     const law = open(target);
-    const out = network(law, features(law.columns, given));
+    return curveOf(law, network(law, features(law.columns, given)));
+  };
+
+  function curveOf(law, out) {
+    const reach = law.reach ?? twin.reach;
     const count = (out.length - 1) / 2;
     const steps = Array.from(out.slice(1, count + 1));
     const most = Math.max(...steps);
     const sizes = steps.map((v) => Math.exp(v - most));
     const total = sizes.reduce((sum, v) => sum + v, 0);
-    const across = sizes.map((v) => 2 * twin.reach * (twin.leastStep + (1 - count * twin.leastStep) * v / total));
+    const across = sizes.map((v) => 2 * reach * (twin.leastStep + (1 - count * twin.leastStep) * v / total));
     const up = Array.from(out.slice(count + 1), (v) =>
-      2 * twin.reach / count * (twin.leastSlope + 1 + (v > 0 ? v : Math.expm1(v))));
-    const z = [-twin.reach];
+      2 * reach / count * (twin.leastSlope + 1 + (v > 0 ? v : Math.expm1(v))));
+    const z = [-reach];
     const y = [0];
     for (let k = 0; k < count; k++) {
       z.push(z[k] + across[k]);
@@ -283,6 +287,19 @@ const forebear = (() => {
     return { furthest, names };
   }
 
+  // The joint law: target after target, each network sees the inputs and the targets before its own.
+  const joint = data.joint && { ...data.joint, laws: data.joint.laws.map((law) => ({ ...law,
+    weights: law.weights.map(unpack), biases: law.biases.map(unpack), values: unpack(law.values),
+    low: unpack(law.low), high: unpack(law.high), shift: unpack(law.shift) })) };
+
+  // One draw of all targets of the joint law, from a standard normal latent each.
+  function together(given, z) {
+    const seen = features(joint.columns, given);
+    const y = joint.laws.map(() => 0);
+    joint.laws.forEach((law, i) => { y[i] = push(curveOf(law, network(law, [...seen, ...y])), z[i]).y; });
+    return joint.laws.map((law, i) => collapse(law, y[i] * law.scale + law.centre).value);
+  }
+
   const far = (a, b) => a.reduce((sum, v, i) => sum + (v - b[i]) ** 2, 0);
 
   // Whether any row of the data is near this combination of inputs: nearer than rows commonly are to each other.
@@ -304,6 +321,6 @@ const forebear = (() => {
   }
 
   const targets = data.targets.map((target) => target.name);
-  return { data, twin, targets, open, quantile, masses, density, outside, lonely, normal: { ndtr, ndtri } };
+  return { data, twin, joint, together, targets, open, quantile, masses, density, outside, lonely, normal: { ndtr, ndtri } };
 })();
 window.forebear = forebear;

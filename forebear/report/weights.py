@@ -69,6 +69,30 @@ def twin_numbers(twin: Twin, marginals: Mapping[str, np.ndarray] | None = None) 
     }
 
 
+def joint_numbers(twin: Twin) -> dict[str, Any]:
+    """The joint law of all targets, one network after the other, from which a page makes draws of them together."""
+    if not twin.joint or not isinstance(twin.model, SplineModel):
+        raise InputError("the joint part of a report needs a distilled joint twin: found.twin(joint=True).distil()")
+    weights, biases = ([np.asarray(layer) for layer in layers] for layers in _layers(twin.model))
+    short = sum(layer.size for layer in weights) > _MOST_SINGLES
+    put = pack_short if short else pack
+    return {
+        "targets": list(twin.targets),
+        "columns": [_column(twin, i, start) for i, start in enumerate(_typical(twin))],
+        "laws": [
+            {
+                "weights": [put(layer[i]) for layer in weights],
+                "biases": [pack(layer[i]) for layer in biases],
+                "reach": twin.model.reach,
+                "centre": target.centre,
+                "scale": target.scale,
+                **_values(target),
+            }
+            for i, target in enumerate(twin.outputs)
+        ],
+    }
+
+
 def _typical(twin: Twin) -> np.ndarray:
     """The row in the middle of the data: an actual one, since medians of inputs that depend on each other may be far
     from every row."""
