@@ -346,7 +346,9 @@ def test_targets_of_a_joint_law_are_drawn_together(tmp_path: Path) -> None:
         ours = [call(browser, "forebear.together", {"a": 0.5, "kind": "v"}, z) for z in latents.tolist()]
         assert np.array(ours) == pytest.approx(theirs, abs=2e-3)
         before = browser.run("document.querySelector('.speck').getAttribute('cx')")
-        browser.run("{const s = document.getElementById('input-0'); s.value = 2; s.dispatchEvent(new Event('input'))}")
+        browser.run(
+            "{const s = document.getElementById('input-0'); s.value = 2; s.dispatchEvent(new Event('input'))}"
+        )
         browser.wait(f"document.querySelector('.speck').getAttribute('cx') !== '{before}'")
         assert "Correlation" in browser.run("document.querySelector('.together').textContent")
         browser.screenshot(tmp_path / "joint.png")
