@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from forebear._checks import InputError, listed
+from forebear.run.memory import check_file
 
 # Before 3.1 the default parser of pandas may be off in the last bit; since then it is exact, and the option
 # that asks for it is deprecated.
@@ -23,6 +24,8 @@ _READ_CSV: dict[str, Any] = {"float_precision": "round_trip"} if _OLD_PANDAS els
 # and shifts every name by one; with it, pandas warns.
 _READ_CSV |= {"skipinitialspace": True, "low_memory": False, "index_col": False}
 
+# Of a file's size, while its text becomes columns.
+_COPIES = 3.0
 DELIMITERS = (",", ";", "\t", "|")
 _LOOKED_AT = 50
 _BLOCK = 1 << 16
@@ -42,6 +45,7 @@ class Dialect(NamedTuple):
 
 def read_delimited(path: Path) -> tuple[list[str], pd.DataFrame]:
     """The names in the header as they stand there, and the cells below it."""
+    check_file(path, _COPIES)
     try:
         dialect = find_dialect(path)
         header = next(_lines(path, dialect.encoding, dialect.delimiter))

@@ -12,6 +12,7 @@ import pandas as pd
 
 from forebear._checks import InputError, listed
 from forebear.data.delimited import read_delimited
+from forebear.run.memory import check_room
 
 IN_MEMORY = "the table"
 
@@ -67,7 +68,15 @@ def _read_csv(path: Path) -> pd.DataFrame:
 
 def _read_parquet(path: Path) -> pd.DataFrame:
     try:
+        from pyarrow.parquet import ParquetFile
+
+        with ParquetFile(path) as file:
+            # A few bytes can stand for any number of equal cells.
+            about = file.metadata
+            check_room(f"{path}: reading {about.num_rows} rows", about.num_rows * max(1, about.num_columns))
         return pd.read_parquet(path)
+    except InputError:
+        raise
     except ImportError as error:
         raise InputError(
             f"{path} needs pyarrow to be read: run `pip install forebear[parquet]`, or save it as .csv"

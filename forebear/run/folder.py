@@ -14,6 +14,7 @@ import numpy as np
 
 from forebear._checks import InputError
 from forebear.data.table import Table
+from forebear.run.memory import check_file
 
 
 def write_json(file: Path, content: Any) -> None:
@@ -79,11 +80,18 @@ def _settle(folder: Path) -> None:
 def read_json(file: Path, remedy: str = "run the discovery again") -> Any:
     """The content of a file, or an `InputError` that names it and ends with the remedy."""
     try:
+        check_file(file, _JSON_COPIES)
         return json.loads(file.read_text(encoding="utf-8"))
+    except InputError:
+        raise
     except OSError as error:
         raise InputError(f"{file}: cannot be read ({error.strerror})") from None
     except (ValueError, RecursionError):  # no text, no JSON, or brackets without end
         raise InputError(f"{file}: not a JSON file, or damaged: {remedy}") from None
+
+
+# Of a file's size, while its text becomes lists and numbers.
+_JSON_COPIES = 10.0
 
 
 def fingerprint(table: Table) -> str:

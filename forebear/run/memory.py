@@ -134,6 +134,16 @@ def check_room(told: str, values: int) -> None:
         )
 
 
+def check_file(file: Path, copies: float) -> None:
+    """Refuse a file that, in so many copies of its size, would not fit into memory; nothing is read for that.
+
+    >>> import tempfile
+    >>> with tempfile.NamedTemporaryFile() as file:
+    ...     check_file(Path(file.name), copies=3.0)
+    """
+    check_room(f"{file}: reading it", int(copies * file.stat().st_size / (3 * _DOUBLE)))
+
+
 def available_memory() -> float | None:
     """Bytes that are free on this machine or in the container around this process; None where that cannot be told."""
     found = []
