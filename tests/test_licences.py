@@ -1,4 +1,4 @@
-"""Everything that `pip install forebear` brings along is under a permissive licence; the list is results/licences.json.
+"""All that `pip install forebear` brings along is under a permissive licence; the list is results/licences.json.
 
 `FOREBEAR_LICENCES=results/licences.json pytest tests/test_licences.py` writes it anew.
 """
@@ -10,6 +10,7 @@ import os
 import re
 from importlib import metadata
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -29,14 +30,14 @@ CLASSIFIERS = {
 
 def licence(name: str) -> str:
     """As the package itself tells it: an expression, a classifier, or a word."""
-    about = metadata.metadata(name)
+    about: Any = metadata.metadata(name)
     told = about.get("License-Expression")
     if told:
         return told
     classifiers = [c.split("::")[-1].strip() for c in about.get_all("Classifier") or [] if c.startswith("License ::")]
     if classifiers:
-        return " AND ".join(CLASSIFIERS.get(c, c) for c in classifiers)
-    return (about.get("License") or "unknown").strip().splitlines()[0]
+        return " AND ".join(str(CLASSIFIERS.get(c, c)) for c in classifiers)
+    return str(about.get("License") or "unknown").strip().splitlines()[0]
 
 
 def runtime() -> dict[str, str]:
