@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import combinations, product
 from typing import Any
 
 import numpy as np
@@ -20,9 +21,11 @@ from forebear.discovery.dependence import (
     Verdict,
     features,
     judge,
-    judge_all,
+    judge_each,
+    judge_pairs,
     latent_features,
     probe_unit,
+    verdict_of,
 )
 from forebear.discovery.examiner import CertificateSettings
 from forebear.discovery.search import Evidence, search, weigh
@@ -73,9 +76,35 @@ def test_pure_interactions_show_only_jointly() -> None:
     clearing = Clearing([], len(z))
     latents = clearing(latent_features(z))
     units = {"a": [real(a)], "b": [real(b)]}
-    alone, jointly = judge_all(latents, units, [], clearing)
-    assert min(verdict.p_value for verdict in alone.values()) > 1e-3
+    alone = judge_each(latents, units, [], clearing)
+    jointly = verdict_of([*alone.values(), *judge_pairs(latents, units, clearing)])
+    assert min(verdict_of([one]).p_value for one in alone.values()) > 1e-3
     assert jointly.p_value < 1e-10 and set(jointly.units) == {"a", "b"}
+
+
+@pytest.mark.parametrize("units", [2, 5, 40])
+def test_pairs_equal_one_product_at_a_time(units: int) -> None:
+    """All products of two units at once, as matrices, against the definition of the statistic."""
+    rng = np.random.default_rng(units)
+    rows = 600
+    kept, *columns = rng.normal(size=(units + 1, rows))
+    clearing = Clearing([real(kept)], rows)
+    latents = clearing(latent_features(rng.normal(size=rows) + 0.2 * columns[0] * columns[1]))
+    named = {f"u{n}": [real(column)] for n, column in enumerate(columns)}
+    each = 2 if units * (units - 1) // 2 * 4 <= 6_000 else 1
+    cleared = {name: clearing(one[:, :each]) for name, [one] in named.items()}
+    slow = {}
+    for a, b in combinations(named, 2):
+        for i, j, k in product(range(each), range(each), range(latents.shape[1])):
+            terms = latents[:, k] * cleared[a][:, i] * cleared[b][:, j]
+            blocks = terms.reshape(20, 30).mean(axis=1)
+            variance = max(terms.var(), 30 * np.mean((blocks - terms.mean()) ** 2))
+            slow[a, b, i, j, k] = np.sqrt(rows - clearing.count) * abs(terms.mean()) / np.sqrt(variance)
+    fast = judge_pairs(latents, named, clearing)
+    assert sum(one.tests for one in fast) == len(slow)
+    best = max(fast, key=lambda one: one.statistic)
+    assert best.statistic == pytest.approx(max(slow.values()), rel=1e-9)
+    assert best.units == max(slow, key=slow.__getitem__)[:2]
 
 
 class Look:

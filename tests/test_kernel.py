@@ -16,15 +16,11 @@ from forebear._checks import InputError
 from forebear.discovery import path as pruning
 from forebear.discovery.choose import LargestJump
 from forebear.discovery.path import MANY, prune
-from forebear.kernel import factors
+from forebear.kernel import device, factors, host
 from forebear.kernel.cholesky import cholesky_solve
-from forebear.kernel.dense import Dense
-from forebear.kernel.energy import _energies, energies
-from forebear.kernel.gram import _divided, block, divide_out, gram
-from forebear.kernel.pieces import over_rows, row_block
+from forebear.kernel.product import Dense, Tiled
 from forebear.kernel.ridge import ridge
 from forebear.kernel.solve import InMemory, _solve_on_device, _solve_on_host
-from forebear.kernel.tiled import Tiled
 from forebear.kernel.truncated import truncated_solve
 from forebear.kernel.tune import Choice, choose, cross_errors
 
@@ -144,19 +140,31 @@ def test_a_rough_kernel_that_does_not_fit_is_refused_with_the_number_that_would(
         Tiled.of(points).solve(np.ones((1_500, 1)), 1e-9)
 
 
-@pytest.mark.parametrize("rows", [999, 1_000, 1_001, 1_213])
-def test_pieces_cover_every_row_once(rows: int) -> None:
-    numbers = np.concatenate(over_rows(lambda piece: piece, rows))
-    assert sorted(numbers[numbers < rows]) == list(range(rows))
+@settings(max_examples=30, deadline=None)
+@given(problems())
+def test_the_device_makes_the_kernels_that_the_host_makes(problem: Problem) -> None:
+    inputs, units = list(range(INPUTS)), list(problem.units.values())
+    alpha = np.stack([problem.y, problem.y**2], axis=1)
+    here, there = host.gram(problem.points, inputs), device.gram(problem.points, inputs)
+    np.testing.assert_allclose(here, there, rtol=1e-13)
+    rest = host.gram(problem.points, [number for number in inputs if number not in (1, 3)])
+    through = [here - host.divide_out(here, problem.points, unit) * 0.5 ** len(unit) for unit in units]
+    expected = [np.diag(alpha.T @ matrix @ alpha) for matrix in through]
+    for of, kernel in ((host, here), (device, there)):
+        np.testing.assert_allclose(of.divide_out(kernel, problem.points, [1, 3]), rest, rtol=1e-13)
+        np.testing.assert_allclose(of.product(problem.points, inputs, alpha), here @ alpha, rtol=1e-12, atol=1e-12)
+        np.testing.assert_allclose(of.columns(problem.points, inputs, np.array([2, 0])), here[:, [2, 0]], rtol=1e-13)
+        for form in (kernel, inputs):
+            found = of.energies(form, problem.points, alpha, units)
+            np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-9)
 
 
 @settings(max_examples=20, deadline=None)
 @given(problems(), st.sets(st.integers(0, INPUTS - 1), max_size=3))
 def test_divided_out_equals_rebuilt(problem: Problem, members: set[int]) -> None:
-    full = gram(problem.points, np.ones(INPUTS, bool))
-    left = np.array([number not in members for number in range(INPUTS)])
-    padded = np.array([*sorted(members), *[-1] * (3 - len(members))])
-    np.testing.assert_allclose(divide_out(full, problem.points, padded), gram(problem.points, left), atol=1e-14)
+    left = [number for number in range(INPUTS) if number not in members]
+    less = Dense.of(problem.points).without(sorted(members))
+    np.testing.assert_allclose(less.entries, Dense.of(problem.points[left]).entries, atol=1e-14)
 
 
 def test_the_device_solves_as_the_host_does() -> None:
@@ -190,9 +198,8 @@ def test_two_hundred_inputs_in_log_space() -> None:
 
     ours = ridge(Dense.of(points), y[:, None], nugget * 0.5**inputs)
     np.testing.assert_allclose(ours.nsr[0], fit.nsr, rtol=1e-8, atol=0)
-    units = np.arange(inputs)[:, None]
-    energy = energies(gram(points, np.ones(inputs, bool)), points, ours.alpha, units, np.arange(inputs))
-    np.testing.assert_allclose(np.asarray(energy)[:, 0] / ours.signal, shares, rtol=1e-6)
+    energy = Dense.of(points).energies(ours.alpha, [[j] for j in range(inputs)])
+    np.testing.assert_allclose(energy[:, 0] / ours.signal, shares, rtol=1e-6)
 
 
 def test_path_of_two_hundred_inputs_is_finite() -> None:
@@ -228,11 +235,10 @@ def test_memory_does_not_grow_with_the_number_of_inputs(members: int) -> None:
         points, everything = jnp.zeros((inputs, 1, rows)), jnp.arange(inputs)
         kernel, alpha = jnp.zeros((rows, rows)), jnp.zeros((rows, 1))
         units = jnp.zeros((inputs // members, members), int)
-        listed, every_row = jnp.arange(inputs // members), jnp.arange(rows)
         compiled = [
-            block.lower(points, everything, inputs, every_row, row_block()).compile(),
-            _divided.lower(kernel, points, everything, inputs, every_row, row_block()).compile(),
-            _energies.lower(kernel, points, alpha, units, listed, every_row, row_block()).compile(),
+            device._block.lower(points, everything, inputs, jnp.arange(rows)).compile(),
+            device._divided.lower(kernel, points, everything, inputs).compile(),
+            device._energies.lower(kernel, points, alpha, units, inputs).compile(),
         ]
     for one in compiled:
         memory = one.memory_analysis()

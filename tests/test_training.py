@@ -19,8 +19,7 @@ from forebear.flow.network import Network, stack
 from forebear.flow.samplers import FlowSampler, GaussianSampler, MeanSampler
 from forebear.flow.settings import FlowSettings
 from forebear.flow.train import Diverged, Rows, _advance, train
-from forebear.kernel.energy import _energies
-from forebear.kernel.gram import _change
+from forebear.kernel import device, product
 
 SMALL = FlowSettings(width=16, depth=2, steps=100, batch=64)
 
@@ -84,15 +83,16 @@ def test_steps_rate_masks_and_schedule_do_not_recompile() -> None:
     assert cached(_advance) == before
 
 
-def test_pruning_compiles_each_kernel_function_once() -> None:
+def test_pruning_compiles_each_kernel_function_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever is left, and however many steps: shapes stay the same."""
-    functions = (_change, _energies)
+    functions = (device._block, device._divided, device._energies)
+    monkeypatch.setattr(product, "backend", lambda: device)
     before = [cached(f) for f in functions]
     rng = np.random.default_rng(0)
     table = {name: rng.normal(size=213) for name in "abcdey"}
     fb.discover(table, "y", rule="nsr-jump", sampler="mean", steps=20, folds=1, distilled=213)
     # One size to choose the hyper-parameters and prune, as there are fewer rows than the choice may use.
-    assert [cached(f) - b for f, b in zip(functions, before, strict=True)] == [1, 1]
+    assert [cached(f) - b for f, b in zip(functions, before, strict=True)] == [1, 1, 1]
 
 
 def test_models_do_not_influence_each_other() -> None:

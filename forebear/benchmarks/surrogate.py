@@ -15,7 +15,7 @@ from jax import Array
 
 from forebear.benchmarks.accuracy import Judge, fit, pick
 from forebear.kernel.factors import real, stack
-from forebear.kernel.dense import Dense
+from forebear.kernel.product import Dense
 from forebear.kernel.ridge import ridge
 
 if TYPE_CHECKING:

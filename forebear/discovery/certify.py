@@ -20,6 +20,9 @@ from forebear.flow.subset import fit_subset_flow
 Tick = Callable[[float], None]
 """share that is done"""
 
+# Rows, in multiples of those that are tested, from which one flow will do.
+_PLENTY = 4
+
 
 @dataclass(frozen=True, eq=False)
 class Panel:
@@ -40,6 +43,8 @@ class Panel:
     seed: int = field(init=False)
     order: np.ndarray = field(init=False)
     """rows at random: the first are tested, those after them are for a second look"""
+    held_out: np.ndarray = field(init=False)
+    """which flow has not seen a row; -1: all have"""
 
     def __post_init__(self) -> None:
         names = [name for name in self.table.columns if any(name in question.inputs for question in self.questions)]
@@ -51,7 +56,15 @@ class Panel:
         places = {unit: place for place, unit in enumerate(dict.fromkeys(unit_of[name] for name in names))}
         owners = [places[unit_of[code.name]] for code in encoder.codes for _ in range(code.width)]
         seed, order = int(self.rng.integers(2**31)), self.rng.permutation(self.table.rows)
+        # Where there are plenty of rows, those that are tested are kept from one flow; otherwise each of several is
+        # asked about the rows that it has not seen.
+        tested = self.settings.tested
+        held_out = self.fold
+        if self.table.rows >= _PLENTY * tested:
+            held_out = np.full(self.table.rows, -1)
+            held_out[order[: 2 * tested]] = 0
         made = {"encoder": encoder, "places": places, "owners": owners, "seed": seed, "order": order}
+        made["held_out"] = held_out
         for name, value in made.items():
             object.__setattr__(self, name, value)
 
@@ -95,7 +108,7 @@ class Panel:
         flow = fit_subset_flow(
             x,
             scaled,
-            self.fold,
+            self.held_out,
             self.owners,
             seen,
             allowed,
@@ -113,7 +126,7 @@ class Panel:
                 flow,
                 x[rows] * seen[place],
                 scaled[place, rows],
-                self.fold[rows],
+                self.held_out[rows],
                 self.places,
                 columns,
                 self.owners,

@@ -15,7 +15,8 @@ neighbouring rows.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from itertools import combinations
 from typing import NamedTuple
 
@@ -25,6 +26,7 @@ from scipy.linalg import cho_factor, cho_solve
 from scipy.special import eval_legendre, log_ndtr, ndtr
 
 from forebear.data.table import Column
+from forebear.kernel.threads import cores
 
 LATENT_ORDERS = 6
 """Legendre polynomials of the latent: the first moves with its location, the second with its spread, the others
@@ -166,37 +168,75 @@ def probe_unit(name: str, columns: Sequence[np.ndarray], kept: Sequence[np.ndarr
     return Probe(values, [(name,)] * values.shape[1])
 
 
+Units = Mapping[str, Sequence[np.ndarray]]
+"""features of the columns of each unit"""
+
+
+def judge_each(
+    latents: np.ndarray, units: Units, kept: Sequence[np.ndarray], clearing: Clearing
+) -> dict[str, Strongest]:
+    """Each unit alone, and with the kept columns; `latents` are already cleared."""
+
+    def one(name: str) -> Strongest:
+        return _measure(latents, probe_unit(name, units[name], kept), clearing)
+
+    with ThreadPoolExecutor(cores()) as pool:
+        return dict(zip(units, pool.map(one, units), strict=True))
+
+
 # Products of two removed units: this many features of each column, fewer when there are very many pairs.
 _JOINT_PAIR, _MOST_JOINT = 2, 6_000
+# Features of a unit that are multiplied at once with those of all units after it.
+_AT_A_TIME = 32
 
 
-def probes_across(units: Mapping[str, Sequence[np.ndarray]]) -> Iterator[Probe]:
-    """Products of features of two units, so that interactions are seen; a few hundred features at a time."""
-    pairs = list(combinations(units, 2))
-    each = _JOINT_PAIR if len(pairs) * _JOINT_PAIR**2 <= _MOST_JOINT else 1
-    values: list[np.ndarray] = []
-    sources: list[tuple[str, ...]] = []
-    for a, b in pairs:
-        crossed = [_products(f[:, :each], g[:, :each]) for f in units[a] for g in units[b]]
-        values += crossed
-        sources += [(a, b)] * sum(part.shape[1] for part in crossed)
-        if len(sources) >= _AT_A_TIME:
-            yield Probe(np.concatenate(values, axis=1), sources)
-            values, sources = [], []
-    if values:
-        yield Probe(np.concatenate(values, axis=1), sources)
+def judge_pairs(latents: np.ndarray, units: Units, clearing: Clearing) -> list[Strongest]:
+    """Products of features of two units, so that interactions are seen that neither shows alone.
+
+    The features are cleared and then multiplied: all products with one latent feature are one product of matrices.
+    """
+    pairs = len(units) * (len(units) - 1) // 2
+    each = _JOINT_PAIR if pairs * _JOINT_PAIR**2 <= _MOST_JOINT else 1
+    columns = [column[:, :each] for unit in units.values() for column in unit]
+    owner = np.repeat(np.arange(len(units)), [sum(c[:, :each].shape[1] for c in unit) for unit in units.values()])
+    cleared, alive = _clear(np.concatenate(columns, axis=1), clearing)
+    owner, names = owner[alive], list(units)
+    if not len(owner):
+        return []
+    starts = range(0, int(np.searchsorted(owner, owner[-1])), _AT_A_TIME)
+
+    def some(start: int) -> Strongest:
+        left, right = slice(start, start + _AT_A_TIME), slice(start, None)
+        return _strongest_pair(
+            latents, cleared[:, left], cleared[:, right], owner[left], owner[right], clearing, names
+        )
+
+    with ThreadPoolExecutor(cores()) as pool:
+        return list(pool.map(some, starts))
 
 
-_AT_A_TIME = 512
-
-
-def judge_all(
-    latents: np.ndarray, units: Mapping[str, Sequence[np.ndarray]], kept: Sequence[np.ndarray], clearing: Clearing
-) -> tuple[dict[str, Verdict], Verdict]:
-    """Of each unit, and of all of them together with their interactions; `latents` are already cleared."""
-    alone = {name: _measure(latents, probe_unit(name, columns, kept), clearing) for name, columns in units.items()}
-    across = [_measure(latents, probe, clearing) for probe in probes_across(units)]
-    return {name: _verdict([one]) for name, one in alone.items()}, _verdict([*alone.values(), *across])
+def _strongest_pair(
+    latents: np.ndarray,
+    left: np.ndarray,
+    right: np.ndarray,
+    left_owner: np.ndarray,
+    right_owner: np.ndarray,
+    clearing: Clearing,
+    names: Sequence[str],
+) -> Strongest:
+    wanted = left_owner[:, None] < right_owner
+    best = Strongest(0.0, 0.0, 1, (), 0)
+    for order in range(latents.shape[1]):
+        weighted = latents[:, order, None] * left
+        mean, deviation = _moments(weighted, right)
+        statistic = np.sqrt(len(latents) - clearing.count) * np.abs(mean) / deviation * wanted
+        if statistic.max() > best.statistic:
+            i, j = np.unravel_index(int(np.argmax(statistic)), statistic.shape)
+            product = left[:, i] * right[:, j]
+            correlation = mean[i, j] ** 2 / (latents[:, order].var() * max(float(product.var()), 1e-300))
+            units = (names[int(left_owner[i])], names[int(right_owner[j])])
+            best = Strongest(float(statistic[i, j]), float(correlation), order + 1, units, 0)
+    return best._replace(tests=int(wanted.sum()) * latents.shape[1])
 
 
 def judge(latents: np.ndarray, probe: Probe, clearing: Clearing) -> Verdict:
@@ -212,10 +252,10 @@ def judge(latents: np.ndarray, probe: Probe, clearing: Clearing) -> Verdict:
     >>> verdict.p_value < 1e-6, verdict.order
     (True, 2)
     """
-    return _verdict([_measure(latents, probe, clearing)])
+    return verdict_of([_measure(latents, probe, clearing)])
 
 
-class _Strongest(NamedTuple):
+class Strongest(NamedTuple):
     """Of many products of features the one with the largest statistic, and how many there are."""
 
     statistic: float
@@ -226,26 +266,36 @@ class _Strongest(NamedTuple):
     tests: int
 
 
-def _measure(latents: np.ndarray, probe: Probe, clearing: Clearing) -> _Strongest:
-    rows = len(latents)
-    cleared = clearing(probe.values)
-    # A feature that the kept inputs explain altogether carries no information: what is left is rounding.
-    alive = cleared.var(axis=0) > 1e-8 * np.maximum(probe.values.var(axis=0), 1e-300)
-    cleared = cleared[:, alive]
+def _measure(latents: np.ndarray, probe: Probe, clearing: Clearing) -> Strongest:
+    cleared, alive = _clear(probe.values, clearing)
     if not cleared.shape[1]:
-        return _Strongest(0.0, 0.0, 1, (), 0)
-    mean = latents.T @ cleared / rows
-    variance = np.maximum(_variance_of_rows(latents, cleared, mean), _variance_of_blocks(latents, cleared, mean))
-    deviation = np.sqrt(np.maximum(variance, 1e-300))
-    free = rows - clearing.count
-    statistic = np.sqrt(free) * np.abs(mean) / deviation
+        return Strongest(0.0, 0.0, 1, (), 0)
+    mean, deviation = _moments(latents, cleared)
+    statistic = np.sqrt(len(latents) - clearing.count) * np.abs(mean) / deviation
     order, which = np.unravel_index(int(np.argmax(statistic)), statistic.shape)
     correlation = mean[order, which] ** 2 / (latents[:, order].var() * cleared[:, which].var())
-    source = probe.sources[int(np.flatnonzero(alive)[which])]
-    return _Strongest(float(statistic[order, which]), float(correlation), int(order) + 1, source, statistic.size)
+    source = probe.sources[int(alive[which])]
+    return Strongest(float(statistic[order, which]), float(correlation), int(order) + 1, source, statistic.size)
 
 
-def _verdict(measured: Sequence[_Strongest]) -> Verdict:
+def _clear(values: np.ndarray, clearing: Clearing) -> tuple[np.ndarray, np.ndarray]:
+    """Features cleared of the kept inputs, without those that these explain altogether: what is left of them is
+    rounding. And the numbers of the features that are left."""
+    cleared = clearing(values)
+    alive = np.flatnonzero(cleared.var(axis=0) > 1e-8 * np.maximum(values.var(axis=0), 1e-300))
+    return cleared[:, alive], alive
+
+
+def _moments(left: np.ndarray, right: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Mean and standard deviation of the product of every column of one with every column of the other."""
+    mean = left.T @ right / len(left)
+    variance = np.maximum(_variance_of_rows(left, right, mean), _variance_of_blocks(left, right, mean))
+    return mean, np.sqrt(np.maximum(variance, 1e-300))
+
+
+def verdict_of(measured: Iterable[Strongest]) -> Verdict:
+    """What several families of products say together."""
+    measured = list(measured)
     tests = sum(one.tests for one in measured)
     if not tests:
         return Verdict(0.0, 1.0, 0.0, 1, ())
@@ -256,21 +306,23 @@ def _verdict(measured: Sequence[_Strongest]) -> Verdict:
     return Verdict(strongest.statistic, p_value, effect, strongest.order, strongest.units)
 
 
-def _variance_of_rows(latents: np.ndarray, cleared: np.ndarray, mean: np.ndarray) -> np.ndarray:
-    return (latents**2).T @ cleared**2 / len(latents) - mean**2
+def _variance_of_rows(left: np.ndarray, right: np.ndarray, mean: np.ndarray) -> np.ndarray:
+    return (left**2).T @ right**2 / len(left) - mean**2
 
 
 # Neighbouring rows in a block, and the least number of blocks that a variance is estimated from.
 _BLOCK, _LEAST_BLOCKS = 50, 20
 
 
-def _variance_of_blocks(latents: np.ndarray, cleared: np.ndarray, mean: np.ndarray) -> np.ndarray:
+def _variance_of_blocks(left: np.ndarray, right: np.ndarray, mean: np.ndarray) -> np.ndarray:
     """Variance of the product, a row, as the sums over blocks of neighbouring rows show it."""
-    length = max(1, min(_BLOCK, len(latents) // _LEAST_BLOCKS))
-    blocks = len(latents) // length
-    left, right = (a[: blocks * length].reshape(blocks, length, -1) for a in (latents, cleared))
-    sums = np.matmul(left.transpose(0, 2, 1), right) / length
-    return ((sums - mean) ** 2).sum(axis=0) * length / blocks
+    length = max(1, min(_BLOCK, len(left) // _LEAST_BLOCKS))
+    blocks = len(left) // length
+    total = np.zeros_like(mean)
+    for block in range(blocks):
+        rows = slice(block * length, (block + 1) * length)
+        total += (left[rows].T @ right[rows] / length - mean) ** 2
+    return total * length / blocks
 
 
 def _sidak(statistic: float, tests: int) -> float:

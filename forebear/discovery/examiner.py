@@ -6,10 +6,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
+from scipy.linalg import cho_factor, cho_solve
 
 from forebear.data.question import Question
 from forebear.discovery.action import Action, action
-from forebear.discovery.dependence import Clearing, Verdict, judge_all, latent_features, probe_unit
+from forebear.discovery.dependence import (
+    Clearing,
+    Verdict,
+    judge_each,
+    judge_pairs,
+    latent_features,
+    probe_unit,
+    verdict_of,
+)
 from forebear.discovery.search import Evidence, weigh
 from forebear.flow.subset import SubsetFlow
 
@@ -29,7 +38,7 @@ class CertificateSettings:
     would count otherwise; set it to 0 where that rest is what you are after"""
     tested: int = 10_000
     """rows whose latents are tested, at most"""
-    subset_steps: int = 2_000
+    subset_steps: int = 1_000
     """training steps of the flow that serves every subset"""
 
     def matters(self, verdict: Verdict) -> bool:
@@ -58,6 +67,7 @@ class Examiner:
     owners: Sequence[int]
     settings: CertificateSettings
     seen: dict[frozenset[str], Evidence] = field(default_factory=dict)
+    pulled: dict[frozenset[str], np.ndarray] = field(default_factory=dict)
 
     def on(self, kept: frozenset[str]) -> np.ndarray:
         """The mask of a set, kept inputs included."""
@@ -83,8 +93,13 @@ class Examiner:
         def in_units(verdict: Verdict) -> Verdict:
             return verdict._replace(shift=float(np.sqrt(verdict.effect)) * unexplained)
 
-        alone, jointly = judge_all(latents, removed, given, clearing)
-        verdicts = {unit: in_units(verdict) for unit, verdict in alone.items()}
+        alone = judge_each(latents, removed, given, clearing)
+        verdicts = {unit: in_units(verdict_of([one])) for unit, one in alone.items()}
+        evidence = weigh(verdicts, None, settings.level, settings.matters)
+        if not evidence.passes or len(removed) < 2:
+            # Something is missing: how much all of it shows together does not matter.
+            return evidence
+        jointly = verdict_of([*alone.values(), *judge_pairs(latents, removed, clearing)])
         return weigh(verdicts, in_units(jointly), settings.level, settings.matters)
 
     def action(self, kept: frozenset[str], unit: str) -> Action:
@@ -104,7 +119,9 @@ class Examiner:
         products = [inside[:, i] * inside[:, j] for i in range(inside.shape[1]) for j in range(i + 1)]
         powers = np.column_stack([inside, *products[:_MOST_PRODUCTS]])
         left, powers = clearing(self.y), clearing(powers.astype(float))
-        left = left - powers @ np.linalg.lstsq(powers, left)[0]
+        squares = powers.T @ powers
+        squares[np.diag_indices(len(squares))] += 1e-9 * max(1.0, float(squares.max(initial=0.0)))
+        left = left - powers @ cho_solve(cho_factor(squares, check_finite=False), powers.T @ left)
         return float(left.std() / self.y.std())
 
     def removed(self, kept: frozenset[str]) -> dict[str, list[np.ndarray]]:
@@ -122,5 +139,7 @@ class Examiner:
         return given, Clearing(given, len(self.x))
 
     def latents(self, kept: frozenset[str]) -> np.ndarray:
-        """Latents (rows,) of the real rows, given the set."""
-        return self.flow.latents(self.number, self.x, self.y, self.fold, self.on(kept))[:, 0]
+        """Latents (rows,) of the real rows, given the set; computed once."""
+        if kept not in self.pulled:
+            self.pulled[kept] = self.flow.latents(self.number, self.x, self.y, self.fold, self.on(kept))[:, 0]
+        return self.pulled[kept]

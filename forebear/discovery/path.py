@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,10 +11,9 @@ import numpy as np
 import pandas as pd
 
 from forebear.discovery.distil import Lengthscales
-from forebear.kernel.dense import Dense
 from forebear.kernel.memory import dense_rows
+from forebear.kernel.product import Dense, Tiled
 from forebear.kernel.ridge import ridge
-from forebear.kernel.tiled import Tiled
 
 
 @dataclass(frozen=True)
@@ -123,7 +122,6 @@ def prune(
     ('b', ('b',), 4)
     """
     names = tuple(units)
-    members = _padded(tuple(units.values()))
     always = len(points) - sum(len(m) for m in units.values())
     walks = [_Walk(target, np.full((len(names) + 1, len(names)), np.nan)) for target in range(y.shape[1])]
     everything = (Dense if points.shape[2] <= dense_rows() else Tiled).of(points)
@@ -136,18 +134,22 @@ def prune(
             active, (kernel, here) = level.popitem()
             factors = always + sum(len(units[names[u]]) for u in active)
             fit = ridge(kernel, y, nugget * 0.5**factors)
-            listed = np.array([*active, *[-1] * (len(names) - left)], int)
-            energy = kernel.energies(fit.alpha, members, listed) if active else np.empty((0, y.shape[1]))
+            energy = kernel.energies(fit.alpha, [units[names[u]] for u in active]) if active else np.empty((0, 0))
+            fresh: dict[tuple[int, ...], list[int]] = {}
             for walk in here:
                 walk.note(float(fit.nsr[walk.target]), fit.nugget * 2.0**factors)
                 if not active:
                     continue
-                gone = walk.weigh(active, energy[:left, walk.target], float(fit.signal[walk.target]), going)
+                gone = walk.weigh(active, energy[:, walk.target], float(fit.signal[walk.target]), going)
                 walk.removed += [names[unit] for unit in gone]
                 rest = tuple(unit for unit in active if unit not in gone)
+                members = [m for unit in gone for m in units[names[unit]]]
                 if rest not in lower:
-                    lower[rest] = (kernel.without([m for unit in gone for m in units[names[unit]]]), [])
+                    fresh[rest] = members
+                    lower[rest] = (kernel, [])
                 lower[rest][1].append(walk)
+            for number, (rest, members) in enumerate(fresh.items(), start=1):
+                lower[rest] = (kernel.without(members, spare=number == len(fresh)), lower[rest][1])
         if not left:
             break
         level, left = lower, left - going
@@ -195,11 +197,3 @@ class _Walk:
             lengthscales,
             tuple(self.fits),
         )
-
-
-def _padded(units: Sequence[tuple[int, ...]]) -> np.ndarray:
-    """Members of each unit, padded with -1 to the length of the longest."""
-    members = np.full((len(units), max((len(m) for m in units), default=1)), -1)
-    for number, unit in enumerate(units):
-        members[number, : len(unit)] = unit
-    return members

@@ -15,13 +15,13 @@ class FlowSettings:
     depth: int = 4
     """hidden layers"""
     activation: Literal["silu", "relu", "tanh"] = "silu"
-    steps: int | None = 1_000
+    steps: int | None = 500
     """optimiser steps; None: as many as `epochs` passes over the data take"""
     epochs: int = 1_000
     """passes over the data when `steps` is None"""
     batch: int = 512
     """rows in a step, or every row when there are fewer"""
-    rate: float = 5e-3
+    rate: float = 2e-2
     """peak learning rate of Adam"""
     schedule: Literal["cosine", "constant"] = "cosine"
     """cosine: linear warm-up over the first twentieth, then cosine decay to zero"""

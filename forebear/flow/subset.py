@@ -69,7 +69,7 @@ class SubsetFlow:
         for number, models in enumerate(self.models):
             asked = np.flatnonzero(fold == number)
             # Folds differ a little in size. All are filled up to one size, so that nothing is compiled twice.
-            size = len(x) * 5 // (4 * len(self.models))
+            size = len(x) * 5 // (4 * len(self.models)) if len(self.models) > 1 else len(x)
             filled = np.resize(asked, size if 0 < len(asked) <= size else len(asked))
             features, values = jnp.asarray(x[filled], jnp.float32), jnp.asarray(y[filled], jnp.float32)
             z[asked] = np.asarray(_pull(models[target], features, values, mask, self.settings))[: len(asked)]
@@ -102,13 +102,14 @@ def fit_subset_flow(
     """Train on features x (rows, features) and standardised targets y (targets, rows, outputs).
 
     `owners` gives the unit of each feature. For each target, `seen` (targets, features) says which features are among
-    its inputs, `allowed` (targets, units) which units may be masked or not, `always` which are never masked.
+    its inputs, `allowed` (targets, units) which units may be masked or not, `always` which are never masked. `fold`
+    (rows,) numbers the flow that does not see a row; -1 where all of them do.
     """
     units = allowed.shape[1]
     full = np.concatenate([x, np.ones((len(x), 2 * units))], axis=1).astype(np.float32)
     masks = np.concatenate([seen, allowed, always], axis=1)
     folds = int(fold.max()) + 1
-    size = len(x) - int(np.bincount(fold).max())
+    size = min(int(np.sum(fold != number)) for number in range(folds))
 
     def make(rng: np.random.Generator) -> MaskedNetwork:
         network = Network(

@@ -196,7 +196,7 @@ def _advance(
 
 
 # Held-out losses are averaged over about this many draws of time and noise, the same ones at every look.
-_VALIDATION_DRAWS = 16_384
+_VALIDATION_DRAWS = 8_192
 
 
 @partial(jax.jit, static_argnames=("loss", "static"))

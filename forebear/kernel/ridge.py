@@ -27,7 +27,7 @@ _LARGEST_JITTER = 1e-6
 
 
 class Kernel(Protocol):
-    """What can be solved with: `forebear.kernel.dense.Dense`, `forebear.kernel.tiled.Tiled`."""
+    """What can be solved with: `Dense` and `Tiled` of `forebear.kernel.product`."""
 
     def solve(self, y: np.ndarray, nugget: float) -> np.ndarray:
         """(K + nugget I)^-1 y; NaN where that is singular to working precision."""
@@ -37,7 +37,7 @@ class Kernel(Protocol):
 def ridge(kernel: Kernel, y: np.ndarray, nugget: float) -> Ridge:
     """Fit all targets at once; where the kernel is singular to working precision, the nugget is raised.
 
-    >>> from forebear.kernel.dense import Dense
+    >>> from forebear.kernel.product import Dense
     >>> fit = ridge(Dense.of(np.array([[[0.0, 99.0]]])), np.array([[1.0], [-1.0]]), nugget=1.0)
     >>> fit.alpha[:, 0].round(12).tolist(), fit.nsr.round(12).tolist()
     ([0.666666666667, -0.666666666667], [0.666666666667])

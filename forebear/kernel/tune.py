@@ -10,13 +10,16 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
+import jax
 import numpy as np
 from jax.typing import ArrayLike
 
-from forebear.kernel.gram import gram
+from forebear.kernel.product import Dense
 from forebear.kernel.solve import solve
+from forebear.kernel.threads import cores
 
 LENGTHSCALES = (0.5, 1.0, 2.0, 4.0)
 LATENT_LENGTHSCALES = (0.3, 1.0, 3.0)
@@ -49,11 +52,14 @@ def choose(
     Choice(lengthscale=0.2, latent_lengthscale=1.0, nugget=0.01)
     """
     grid = list(itertools.product(lengthscales, latent_lengthscales))
-    errors = np.empty((len(grid), len(nuggets)))
-    for place, (lengthscale, latent_lengthscale) in enumerate(grid):
-        points = embed(lengthscale, latent_lengthscale)
-        kernel = gram(points, np.ones(len(points), bool))
-        errors[place] = cross_errors(kernel, y, np.array(nuggets) * 0.5 ** len(points))
+
+    def one(lengthscales: tuple[float, float]) -> np.ndarray:
+        points = embed(*lengthscales)
+        return cross_errors(Dense.of(points).entries, y, np.array(nuggets) * 0.5 ** len(points))
+
+    # The kernels are small: a core each, rather than several for one.
+    with ThreadPoolExecutor(cores() if jax.default_backend() == "cpu" else 1) as pool:
+        errors = np.stack(list(pool.map(one, grid)))
     errors[np.isnan(errors)] = np.inf  # a kernel that cannot be factorised at this nugget
     place, which = divmod(int(np.argmin(errors)), len(nuggets))
     return Choice(*grid[place], nuggets[which])

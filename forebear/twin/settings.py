@@ -10,7 +10,7 @@ from forebear._checks import InputError, near_miss
 from forebear.discovery.settings import check_setting
 from forebear.flow.settings import FlowSettings
 
-_FLOW = FlowSettings(steps=4_000, batch=2_048, averaging=0.995)
+_FLOW = FlowSettings(steps=4_000, batch=2_048, rate=5e-3, averaging=0.995)
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from scipy.stats import kstest
 from forebear._checks import InputError
 from forebear.data.column import Column
 from forebear.data.source import open_frame
-from forebear.discovery.dependence import Clearing, features, judge_all, latent_features
+from forebear.discovery.dependence import Clearing, features, judge_each, judge_pairs, latent_features, verdict_of
 from forebear.twin.given import read_matrix
 from forebear.twin.scores import binned_wasserstein, crps, mean_interval, wasserstein
 
@@ -202,7 +202,10 @@ def _independence(
         return [(None, None)] * z.shape[1]
     clearing = Clearing([], len(some))
     latents = [clearing(latent_features(z[some, i])) for i in range(z.shape[1])]
-    verdicts = [judge_all(own, units, [], clearing)[1] for own in latents]
+    verdicts = [
+        verdict_of([*judge_each(own, units, [], clearing).values(), *judge_pairs(own, units, clearing)])
+        for own in latents
+    ]
     return [(verdict.p_value, verdict.effect) for verdict in verdicts]
 
 

@@ -1,0 +1,168 @@
+"""The product kernel on a GPU: compiled loops, streamed over inputs, a few thousand rows at a time.
+
+The functions of `forebear.kernel.host`, with arrays of the device. Lists of inputs are padded to one length, so that
+one compiled function serves every step of a path.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+from jax.typing import ArrayLike
+
+from forebear.kernel.precision import double
+
+# Rows handled at once: a GPU wants few large launches.
+_ROWS = 4096
+
+
+@double
+def gram(points: ArrayLike, inputs: Sequence[int]) -> Array:
+    """Product over the inputs of (1 + k) / 2, a rows x rows matrix.
+
+    >>> gram(np.zeros((3, 1, 2)), [0, 1]).tolist()
+    [[1.0, 1.0], [1.0, 1.0]]
+    """
+    points = jnp.asarray(points)
+    return _block(points, *_listed(inputs, points), np.arange(points.shape[2]))
+
+
+@double
+def divide_out(kernel: ArrayLike, points: ArrayLike, members: Sequence[int], *, spare: bool = False) -> Array:
+    """The kernel without the inputs `members`: each of their factors is divided out of it.
+
+    `spare` makes no difference here: memory of the device is given back when nothing refers to it.
+
+    >>> points = np.random.default_rng(0).normal(size=(3, 1, 4))
+    >>> less = divide_out(gram(points, [0, 1, 2]), points, [1])
+    >>> bool(np.allclose(less, gram(points, [0, 2]), atol=1e-15))
+    True
+    """
+    del spare
+    points = jnp.asarray(points)
+    return _divided(jnp.asarray(kernel), points, *_listed(members, points))
+
+
+@double
+def energies(
+    kernel: Array | Sequence[int], points: ArrayLike, alpha: np.ndarray, units: Sequence[Sequence[int]]
+) -> np.ndarray:
+    """alpha' K_u alpha (units, targets) for each of the units; `kernel` is the matrix, or the inputs it consists of.
+
+    >>> points = np.random.default_rng(0).normal(size=(2, 1, 3))
+    >>> held, made = (energies(k, points, np.ones((3, 1)), [[0], [1]]) for k in (gram(points, [0, 1]), [0, 1]))
+    >>> held.shape, bool(np.allclose(held, made))
+    ((2, 1), True)
+    """
+    points = jnp.asarray(points)
+    # As many rows as there are inputs, whatever the number of units that are left.
+    padded = np.full((max(len(points), len(units)), max(map(len, units), default=1)), -1)
+    for number, members in enumerate(units):
+        padded[number, : len(members)] = members
+    if isinstance(kernel, jax.Array):
+        result = _energies(kernel, points, jnp.asarray(alpha), padded, len(units))
+    else:
+        inputs, count = _listed(kernel, points)
+        result = _energies_made(points, inputs, count, jnp.asarray(alpha), padded, len(units))
+    return np.asarray(result)[: len(units)]
+
+
+@double
+def product(points: ArrayLike, inputs: Sequence[int], vectors: np.ndarray) -> np.ndarray:
+    """The kernel of some inputs times vectors (rows, some), without ever holding it.
+
+    >>> points = np.random.default_rng(0).normal(size=(2, 1, 3))
+    >>> bool(np.allclose(product(points, [0], np.ones((3, 1))), np.asarray(gram(points, [0])) @ np.ones((3, 1))))
+    True
+    """
+    points = jnp.asarray(points)
+    return np.asarray(_product(points, *_listed(inputs, points), jnp.asarray(vectors)))
+
+
+@double
+def columns(points: ArrayLike, inputs: Sequence[int], which: np.ndarray) -> np.ndarray:
+    """Some columns (rows, some) of the kernel of some inputs.
+
+    >>> points = np.random.default_rng(0).normal(size=(2, 1, 3))
+    >>> bool(np.allclose(columns(points, [1], np.array([2])), np.asarray(gram(points, [1]))[:, [2]]))
+    True
+    """
+    points = jnp.asarray(points)
+    return np.asarray(_block(points, *_listed(inputs, points), which)).T
+
+
+def _listed(inputs: Sequence[int], points: Array) -> tuple[np.ndarray, int]:
+    """The inputs padded to a fixed length, and how many there are."""
+    return np.pad(np.array(inputs, int), (0, len(points) - len(inputs))), len(inputs)
+
+
+def _factor(points: Array, j: Array, i: Array) -> Array:
+    """k of input `j` between row `i` and every row.
+
+    Written without a reduction, which would keep the compiler from fusing it into the loops around it.
+    """
+    distance = sum((points[j, w] - points[j, w, i]) ** 2 for w in range(points.shape[1]))
+    return jnp.exp(-0.5 * jnp.asarray(distance))
+
+
+def _kernel_row(points: Array, inputs: Array, count: Array, i: Array) -> Array:
+    def multiply(slot: Array, row: Array) -> Array:
+        return row * (0.5 + 0.5 * _factor(points, inputs[slot], i))
+
+    return jax.lax.fori_loop(0, count, multiply, jnp.ones(points.shape[2], points.dtype))
+
+
+@jax.jit
+def _block(points: Array, inputs: Array, count: Array, rows: Array) -> Array:
+    return jax.lax.map(lambda i: _kernel_row(points, inputs, count, i), rows, batch_size=_ROWS)
+
+
+@jax.jit
+def _divided(kernel: Array, points: Array, inputs: Array, count: Array) -> Array:
+    def row(i: Array) -> Array:
+        def divide(slot: Array, entries: Array) -> Array:
+            return entries / (0.5 + 0.5 * _factor(points, inputs[slot], i))
+
+        return jax.lax.fori_loop(0, count, divide, kernel[i])
+
+    return jax.lax.map(row, jnp.arange(points.shape[2]), batch_size=_ROWS)
+
+
+@jax.jit
+def _product(points: Array, inputs: Array, count: Array, vectors: Array) -> Array:
+    def row(i: Array) -> Array:
+        return _kernel_row(points, inputs, count, i) @ vectors
+
+    return jax.lax.map(row, jnp.arange(points.shape[2]), batch_size=_ROWS)
+
+
+@jax.jit
+def _energies(kernel: Array, points: Array, alpha: Array, units: Array, count: Array) -> Array:
+    def row(i: Array) -> Array:
+        return _row_energies(kernel[i], points, alpha, units, count, i)
+
+    return jnp.sum(jax.lax.map(row, jnp.arange(points.shape[2]), batch_size=_ROWS), axis=0)
+
+
+@jax.jit
+def _energies_made(points: Array, inputs: Array, inside: Array, alpha: Array, units: Array, count: Array) -> Array:
+    def row(i: Array) -> Array:
+        return _row_energies(_kernel_row(points, inputs, inside, i), points, alpha, units, count, i)
+
+    return jnp.sum(jax.lax.map(row, jnp.arange(points.shape[2]), batch_size=_ROWS), axis=0)
+
+
+def _row_energies(entries: Array, points: Array, alpha: Array, units: Array, count: Array, i: Array) -> Array:
+    def score(slot: Array, out: Array) -> Array:
+        rest = jnp.ones(points.shape[2], points.dtype)
+        # Unrolled, so that the compiler makes one pass of it; groups are small.
+        for member in range(units.shape[1]):
+            j = units[slot, member]
+            rest = rest / jnp.where(j >= 0, 1.0 + _factor(points, j, i), 1.0)
+        return out.at[slot].set(alpha[i] * ((entries * (1.0 - rest)) @ alpha))
+
+    return jax.lax.fori_loop(0, count, score, jnp.zeros((len(units), alpha.shape[1]), points.dtype))

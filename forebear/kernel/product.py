@@ -1,0 +1,113 @@
+"""The product kernel in memory, and one that never is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from types import ModuleType
+from typing import Any
+
+import jax
+import numpy as np
+
+from forebear._checks import InputError
+from forebear.kernel import device, host
+from forebear.kernel.memory import dense_rows
+from forebear.kernel.solve import solve
+from forebear.kernel.threads import one_thread
+from forebear.kernel.truncated import truncated_solve
+
+
+def backend() -> ModuleType:
+    """Where kernels are made: `forebear.kernel.host` or, with a GPU, `forebear.kernel.device`."""
+    return host if jax.default_backend() == "cpu" else device
+
+
+class Dense:
+    """The product over some inputs of (1 + k) / 2, every entry of it.
+
+    Factors are (1 + k) / 2 rather than 1 + k, so that the diagonal is 1 with any number of inputs; nuggets are
+    divided by the same power of two. Noise-to-signal ratios and scores do not change.
+
+    >>> points = np.random.default_rng(0).normal(size=(2, 1, 5))
+    >>> bool(np.allclose(Dense.of(points).without([0]).entries, Dense.of(points[1:]).entries))
+    True
+    """
+
+    def __init__(self, entries: Any, points: np.ndarray):
+        self.entries = entries
+        self.points = points
+
+    @classmethod
+    def of(cls, points: np.ndarray) -> Dense:
+        """The kernel of all inputs of `points` (inputs, width, rows), see `forebear.kernel.factors`."""
+        return cls(backend().gram(points, range(len(points))), points)
+
+    def solve(self, y: np.ndarray, nugget: float) -> np.ndarray:
+        """(K + nugget I)^-1 y; NaN where that is singular to working precision."""
+        return solve(self.entries, y, nugget)
+
+    def energies(self, alpha: np.ndarray, units: Sequence[Sequence[int]]) -> np.ndarray:
+        """alpha' K_u alpha (units, targets), where K_u holds all terms of K that involve a member of unit u.
+
+        K_u = K o (1 - prod over members of 1 / (1 + k)), for alpha (rows, targets). Divide by the signal for scores.
+        The score of a useless input is not near 0, because k is not centred: rank by it, never threshold it.
+        """
+        return backend().energies(self.entries, self.points, alpha, units)
+
+    def without(self, inputs: Sequence[int], *, spare: bool = False) -> Dense:
+        """The kernel of fewer inputs: their factors, which lie in [1/2, 1], are divided out, at the cost of one
+        rounding error each. `spare`: this one is not needed any more, and its memory may be used."""
+        return Dense(backend().divide_out(self.entries, self.points, inputs, spare=spare), self.points)
+
+
+class Tiled:
+    """The same kernel without holding it: columns and products are made when they are asked for.
+
+    >>> points = np.random.default_rng(0).normal(size=(3, 1, 50))
+    >>> vectors = np.ones((50, 1))
+    >>> bool(np.allclose(Tiled.of(points).without([1]) @ vectors, Dense.of(points[[0, 2]]).entries @ vectors))
+    True
+    """
+
+    # Products are dear here and columns are not: a factorisation goes on for longer, and leaves less to correct.
+    small = 1e-3
+
+    def __init__(self, points: np.ndarray, inputs: Sequence[int]):
+        self.points = points
+        self.inputs = tuple(inputs)
+
+    @classmethod
+    def of(cls, points: np.ndarray) -> Tiled:
+        """The kernel of all inputs of `points` (inputs, width, rows)."""
+        return cls(points, range(len(points)))
+
+    def __len__(self) -> int:
+        return self.points.shape[2]
+
+    def columns(self, which: np.ndarray) -> np.ndarray:
+        """Some of its columns (rows, some)."""
+        return backend().columns(self.points, self.inputs, which)
+
+    def __matmul__(self, vectors: np.ndarray) -> np.ndarray:
+        return backend().product(self.points, self.inputs, vectors)
+
+    def solve(self, y: np.ndarray, nugget: float) -> np.ndarray:
+        """(K + nugget I)^-1 y. There is no memory for a whole factorisation: too rough a kernel is refused."""
+        with one_thread():
+            alpha = truncated_solve(self, y, nugget)
+        if alpha is None:
+            raise InputError(
+                f"{len(y):,} distilled rows are too many for a kernel of {len(self.inputs)} inputs and latents that "
+                f"is as rough as this one: take at most {dense_rows():,}, which fit into memory, or set a longer "
+                "lengthscale= or a larger nugget="
+            )
+        return alpha
+
+    def energies(self, alpha: np.ndarray, units: Sequence[Sequence[int]]) -> np.ndarray:
+        """As those of `Dense`."""
+        return backend().energies(self.inputs, self.points, alpha, units)
+
+    def without(self, inputs: Sequence[int], *, spare: bool = False) -> Tiled:
+        """The kernel of fewer inputs; there is no memory to `spare`."""
+        del spare
+        return Tiled(self.points, [j for j in self.inputs if j not in inputs])
