@@ -15,7 +15,14 @@ from forebear.flow import sampler as sampler_module
 from forebear.flow.train import Diverged, train
 
 QUICK: dict[str, Any] = {"sampler": "mean", "steps": 5, "distilled": 40, "width": 4, "depth": 1, "folds": 1}
-QUICK |= {"rule": "nsr-jump", "lengthscale": 1.0, "latent_lengthscale": 1.0, "nugget": 1.0, "targets": ["y", "s"]}
+QUICK |= {
+    "rate": 0.005,
+    "rule": "nsr-jump",
+    "lengthscale": 1.0,
+    "latent_lengthscale": 1.0,
+    "nugget": 1.0,
+    "targets": ["y", "s"],
+}
 
 
 @pytest.fixture

@@ -273,7 +273,9 @@ def _outcomes(
         first, length, word = _STAGES[now.certified][stage]
         show(f"{now.label} ({word})", (len(done) + first + length * share) / len(studies))
 
-    places = {} if folder is None else {number: folder.place_of_parts(number) for number in waiting}
+    places = {} if folder is None else {number: folder.place_of_parts(number) for number in range(len(studies))}
+    for number in done:
+        Parts(places.get(number)).clear()  # of a process that ended between keeping the whole and dropping the parts
     alone = not is_cluster(jobs) and (jobs == 1 or len(waiting) < 2)
     answers = (
         on_cluster(work, waiting, places, jobs)
