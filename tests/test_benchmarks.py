@@ -54,3 +54,34 @@ def test_bench_prints_a_table_or_one_document(
     assert main(["bench", "presets"]) == 0
     shown = capsys.readouterr().out
     assert "a [b]" in shown and "1.5" in shown and "target: y" in shown and "yes" in shown
+
+
+def test_lorenz63_tells_where_the_time_goes() -> None:
+    result = measure("lorenz63", trajectories=1, distilled=60, seeds=2, steps=20)
+    cold, warm, *rest = result["rows"]
+    assert cold["ratio"] == pytest.approx(cold["baseline_s"] / cold["ours_s"])
+    assert "of 2 seeds" in warm["exact_graphs"]
+    assert all(seconds > 0 for seconds in warm["stages_s"].values())
+    assert sum(warm["stages_s"].values()) < warm["ours_s"] * 1.05
+    assert len(rest) <= 1  # RCIT, where causal-learn is there
+
+
+def test_scaling_counts_what_the_obvious_way_would_do() -> None:
+    one, *many, whole = measure("scaling", sizes=(34, 40), obvious=6, distilled=120, whole=0)["rows"] + [None]
+    assert whole is None and one["baseline_s"] > 0 and one["peak_memory_gib"] > 0
+    assert [row["what"].split()[1] for row in many] == ["34", "40"]
+    assert isinstance(many[-1]["slope"], float) and many[-1]["slope_from"] == 34
+
+
+def test_memory_states_the_matrix_that_was_not_held() -> None:
+    [row] = measure("memory", distilled=300, trajectories=1, steps=20)["rows"]
+    assert row["kernel_matrix_gib"] == round(8 * 300**2 / 2**30, 2) and len(row["nsr"]) == 4
+
+
+def test_gpu_without_one_says_so() -> None:
+    import jax
+
+    if jax.default_backend() != "cpu":
+        pytest.skip("there is a GPU")
+    with pytest.raises(InputError, match="needs a GPU"):
+        measure("gpu")

@@ -1,0 +1,93 @@
+"""The three increments of Lorenz-63 at the defaults: cold, warm, and where the time goes, beside preset "paper"."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+
+def run(
+    trajectories: int = 50, distilled: int = 5_000, seeds: int = 10, steps: int | None = None
+) -> list[dict[str, Any]]:
+    """Rows: `forebear discover` on a file in a fresh process; the same in a process that has compiled, by stage, and
+    how many of several seeds give the true graph; RCIT on the same rows, where causal-learn is there.
+
+    The baseline of ours is preset "paper" with the same rule, in this process. `trajectories` of 1,000 rows each,
+    `distilled` rows, `seeds` and `steps` of both trainings make it smaller, for tests.
+    """
+    import forebear
+    from forebear.benchmarks.profile import stages
+
+    system = forebear.systems.lorenz63(trajectories=trajectories)
+    options: dict[str, Any] = {**system.options(), "distilled": distilled}
+    options |= {} if steps is None else {"steps": steps}
+    fresh = _fresh(system, distilled, steps)
+    with stages() as cold:
+        first, _ = _timed(lambda: forebear.discover(system.table, **options))
+    with stages() as warm:
+        second, found = _timed(lambda: forebear.discover(system.table, **options))
+    answers = [found, *(forebear.discover(system.table, **options, seed=seed) for seed in range(1, seeds))]
+    truth = {target: set(names) for target, names in system.ancestors.items()}
+    exact = sum({target: set(names) for target, names in a.ancestors.items()} == truth for a in answers)
+    paper, published = _timed(lambda: forebear.discover(system.table, **options, preset="paper"))
+    what = f"Lorenz-63, three increments, {trajectories * 1_000:,} rows, {distilled:,} draws, certified"
+    baseline = {"baseline": "preset paper, the same rule, same process", "baseline_s": paper}
+    rows: list[dict[str, Any]] = [
+        {
+            "what": f"{what}: forebear discover in a fresh process",
+            "ours_s": fresh,
+            **baseline,
+            "ratio": paper / fresh,
+        },
+        {
+            "what": f"{what}: in a process that has compiled",
+            "ours_s": second,
+            **baseline,
+            "ratio": paper / second,
+            "exact_graphs": f"{exact} of {seeds} seeds",
+            "paper_exact": {t: set(names) for t, names in published.ancestors.items()} == truth,
+            "stages_s": {stage: round(seconds, 3) for stage, seconds in warm.items()},
+            "first_call_s": first,
+            "first_call_stages_s": {stage: round(seconds, 3) for stage, seconds in cold.items()},
+        },
+    ]
+    return [*rows, *_rcit(system, what)]
+
+
+def _timed(work: Callable[[], Any]) -> tuple[float, Any]:
+    started = time.perf_counter()
+    result = work()
+    return time.perf_counter() - started, result
+
+
+def _fresh(system: Any, distilled: int, steps: int | None) -> float:
+    """Seconds of the whole command, from the start of the interpreter to its end."""
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "lorenz63.csv"
+        system.table.to_csv(file, index=False)
+        words = [sys.executable, "-m", "forebear", "discover", str(file), "--json", "--set", f"distilled={distilled}"]
+        words += [] if steps is None else ["--set", f"steps={steps}"]
+        words += [word for target in system.targets for word in ("--target", target)]
+        words += [word for name in system.candidates for word in ("--candidate", name)]
+        seconds, done = _timed(lambda: subprocess.run(words, capture_output=True, text=True))
+        if done.returncode:
+            raise RuntimeError(done.stderr)
+        return seconds
+
+
+def _rcit(system: Any, what: str) -> list[dict[str, Any]]:
+    from forebear.benchmarks.baselines import rcit
+
+    x = system.table[list(system.candidates)].to_numpy(float)
+    try:
+        seconds, kept = _timed(lambda: [rcit(x, system.table[t].to_numpy(float), 0) for t in system.targets])
+    except ImportError:
+        return []
+    sets = {t: [system.candidates[j] for j in sorted(k)] for t, k in zip(system.targets, kept, strict=True)}
+    name = f"{what.split(',')[0]}: RCIT of causal-learn, a graph and nothing else (its seconds)"
+    return [{"what": name, "ours_s": seconds, "graph": sets}]
