@@ -25,6 +25,7 @@ from forebear.cli import main
 from forebear.data.question import Question
 from forebear.data.table import read_columns
 from forebear.report.evidence import Evidence
+from forebear.report.kept import keep_evidence, kept_evidence
 from forebear.report.page import as_data
 from forebear.report.sentences import answers, plain
 from forebear.report.weights import pack_short
@@ -400,3 +401,13 @@ def test_figures_refuse(found: fb.Found, twin: fb.Twin, call: Callable[..., Any]
     with pytest.raises(fb.InputError, match=message):
         call(found, twin)
     plt.close("all")
+
+
+def test_what_is_kept_for_the_next_page_comes_back_with_its_joint_part(twin: fb.Twin, tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    rows = pd.DataFrame(rng.normal(size=(60, 4)), columns=["a", "b", "y", "w"])
+    told = Evidence(twin, twin.validate(rows), "these rows", replace(twin, joint=True))
+    keep_evidence(told, tmp_path, {"seed": 0})
+    again = kept_evidence(tmp_path, {"seed": 0})
+    assert again is not None and again.joint is not None and again.joint.joint and not again.twin.joint
+    assert kept_evidence(tmp_path, {"seed": 1}) is None
