@@ -45,9 +45,9 @@ def test_the_peak_is_within_half_as_much_again(rows: int, columns: int, distille
 
 def test_what_will_not_fit_is_refused_with_what_would() -> None:
     big = Size(rows=1_000, columns=10, together=1, distilled=12_000, dense=15_000)
-    with pytest.raises(fb.InputError, match=r"about 5.2 GB of memory and 2.0 GB are free: distilled=\d+ would fit"):
+    with pytest.raises(fb.InputError, match=r"about 2.6 GB of memory and 2.0 GB are free: distilled=\d+ would fit"):
         check_memory(big, available=2e9)
-    with pytest.raises(fb.InputError, match=r"about 8.4 GB of memory and 3.0 GB are free: jobs=2 would fit"):
+    with pytest.raises(fb.InputError, match=r"about 5.6 GB of memory and 3.0 GB are free: jobs=3 would fit"):
         check_memory(Size(1_000, 10, 1, 5_000, 15_000), processes=6, available=3e9)
     with pytest.raises(fb.InputError, match="no number of distilled rows would fit, so use fewer rows"):
         check_memory(Size(10_000_000, 100, 1, 3_000, 15_000), available=2e9)

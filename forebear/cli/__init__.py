@@ -215,7 +215,4 @@ def _status(given: list[str]) -> int:
 
 
 def _note_interrupt(line: str = "") -> None:
-    if interrupt.may_answer():
-        note(line or interrupt.sentence())
-    else:
-        interrupt.wait_for_the_end()
+    note(line or interrupt.sentence())

@@ -9,6 +9,7 @@ import threading
 from collections import Counter, deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection, wait
 from typing import Any
 
@@ -132,20 +133,23 @@ def _how(status: int | None) -> str:
 
 def _serve(connection: Connection, function: Callable[[Any], Any]) -> None:
     threading.Thread(target=_end_with_parent, daemon=True).start()
-    connection.send(None)
-    while True:
-        try:
-            piece = connection.recv()
-        except (EOFError, OSError):
-            return
-        try:
-            answer = function(piece)
-        except BaseException as error:
-            answer = error
-        try:
-            connection.send((answer,))
-        except Exception as error:  # an exception that cannot be sent
-            connection.send((RuntimeError(f"{type(answer).__name__}: {answer} ({error})"),))
+    with suppress(EOFError, OSError):  # the parent has gone
+        connection.send(None)
+        while True:
+            _answer(connection, function, connection.recv())
+
+
+def _answer(connection: Connection, function: Callable[[Any], Any], piece: Any) -> None:
+    try:
+        answer = function(piece)
+    except BaseException as error:
+        answer = error
+    try:
+        connection.send((answer,))
+    except OSError:
+        raise
+    except Exception as error:  # an exception that cannot be sent
+        connection.send((RuntimeError(f"{type(answer).__name__}: {answer} ({error})"),))
 
 
 def _end_with_parent() -> None:
@@ -162,6 +166,8 @@ def _deaf_to_interrupts() -> Iterator[None]:
     if not hasattr(signal, "pthread_sigmask"):  # Windows
         yield
         return
+    # Started by the first worker otherwise, it would open this process's ears again before the worker is there.
+    resource_tracker.ensure_running()
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield
