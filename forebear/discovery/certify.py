@@ -113,7 +113,7 @@ class Panel:
             seen,
             allowed,
             always,
-            FlowSettings(steps=self.settings.subset_steps),
+            FlowSettings(steps=self.settings.steps_for(len(self.places))),
             seed=seed,
             tick=tick,
         )

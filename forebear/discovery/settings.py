@@ -70,7 +70,7 @@ def resolve(preset: str, changes: Mapping[str, Any]) -> Settings:
 
 
 _WHOLE = {"width", "depth", "steps", "epochs", "batch", "ode_steps", "distilled", "folds", "tested", "subset_steps"}
-_MAY_BE_NONE = {"steps", "lengthscale", "latent_lengthscale", "nugget"}
+_MAY_BE_NONE = {"steps", "subset_steps", "lengthscale", "latent_lengthscale", "nugget"}
 _CHOICES = {
     "activation": ("silu", "relu", "tanh"),
     "schedule": ("cosine", "constant"),
