@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import jax.numpy as jnp
 import numpy as np
 import pandas as pd
 import pytest
@@ -310,7 +311,7 @@ def test_rounded_numbers_are_a_curve_with_the_masses_of_python(tmp_path: Path) -
     table = pd.DataFrame({"a": rng.normal(size=1_500), "b": rng.normal(size=1_500)})
     table["y"] = (10 * table["a"] + 5 * rng.normal(size=1_500)).round(1)
     quick: dict[str, Any] = {"distilled": 40, "nugget": 1.0, "lengthscale": 1.0, "sampler": "mean", "steps": 5}
-    found = fb.discover(table, "y", rule=lambda path: ["a"], width=8, depth=1, **quick)
+    found = fb.discover(table, "y", rule=lambda path: ("a",), width=8, depth=1, **quick)
     twin = found.twin(steps=60, width=16, depth=2).distil(500, 60)
     found.report(tmp_path / "report.html", twin=twin)
     with Browser(str(BINARY)) as browser:
@@ -338,7 +339,8 @@ def test_targets_of_a_joint_law_are_drawn_together(tmp_path: Path) -> None:
     found.report(tmp_path / "report.html", twin=twin, **TINY)
     core, latents = twin.core(), np.array([[0.3, -1.2], [1.5, 0.4], [-0.7, 0.9]])
     row = pd.DataFrame({"a": [0.5] * 3, "kind": ["v"] * 3})
-    theirs = np.asarray(core.push(core.params, np.array([[0.5, 1.0]] * 3, np.float32), latents.astype(np.float32)))
+    inputs, noise = jnp.array([[0.5, 1.0]] * 3, jnp.float32), jnp.asarray(latents, jnp.float32)
+    theirs = np.asarray(core.push(core.params, inputs, noise))
     assert twin.sample(row, n=1).shape == (1, 3, 2)
     with Browser(str(BINARY)) as browser:
         browser.open(tmp_path / "report.html")
