@@ -120,12 +120,30 @@ def exact_claim(
         last = [set(order[len(order) - len(set(wanted) & set(order)) :]) for order in evidence.removed(part, target)]
         outlast = sum(names <= set(wanted) for names in last)
         why = f"the right inputs outlast the others in {outlast} of {len(chosen)} runs; the largest jump is elsewhere"
+    elif right < len(chosen):
+        why = _extra(evidence, part, target, wanted)
     return Claim(
         f"{label}{target} ← {named(wanted)} ({RULES[rule]})",
         None if published is None else named(published),
         f"{right} of {len(chosen)}" if right == len(chosen) else f"{right} of {len(chosen)}: {tally(chosen)}",
         right == len(chosen),
         why,
+    )
+
+
+def _extra(evidence: Evidence, part: str, target: str, wanted: Sequence[str]) -> str:
+    """What the certificate says of the inputs that it keeps beyond those wanted."""
+    shifts = [
+        record["targets"][target]["certificate"][name]["shift"]
+        for record in evidence.answers[part]
+        for name in record["targets"][target][CERTIFIED]
+        if name not in wanted
+    ]
+    if not shifts:
+        return "an input that is needed was not found"
+    return (
+        f"what is kept beyond them moves the law by at most {100 * max(shifts):.1f}% of the target's deviation, where "
+        "1% counts; variables that are not in the table can carry it"
     )
 
 

@@ -25,6 +25,9 @@ def _claims(evidence: Evidence) -> list[Claim]:
             "{lag 0, lag 1} or {lag 0, lag 3}",
             tally(jump),
             all("lag 0" in names and len(names) == 2 for names in jump),
+            ""
+            if all("lag 0" in names and len(names) == 2 for names in jump)
+            else "lags carry nearly the same information, so which two stay depends on the seed",
         ),
         Claim(
             "lag 0 and lag 1, which fix the law exactly (certified rule)",

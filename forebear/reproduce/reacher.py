@@ -67,7 +67,11 @@ def _claims(evidence: Evidence) -> list[Claim]:
         kept = sum(set(ACTIONS) <= set(names) for names in unions)
         claims.append(
             Claim(
-                f"all seven torques are ancestors ({word})", "always", f"{kept} of {len(unions)}", kept == len(unions)
+                f"all seven torques are ancestors ({word})",
+                "always",
+                f"{kept} of {len(unions)}",
+                kept == len(unions),
+                "" if kept == len(unions) else "the largest jump stops above torques that move an output little",
             )
         )
         also = "of omega1, omega2 and omega7, none to all also pruned"
