@@ -142,7 +142,7 @@ def _extra(evidence: Evidence, part: str, target: str, wanted: Sequence[str]) ->
     if not shifts:
         return "an input that is needed was not found"
     return (
-        f"what is kept beyond them moves the law by at most {100 * max(shifts):.1f}% of the target's deviation, where "
+        f"what is kept beyond them moves the law by at most {100 * max(shifts):.1f}% of the deviation, where "
         "1% counts; variables that are not in the table can carry it"
     )
 
