@@ -440,6 +440,12 @@ def _write_arrow(arrow: Any, table: Any, file: Path) -> None:
     parquet.write_table(table, file)
 
 
+def _latin(arrow: Any) -> Any:
+    raw = arrow.array([b"gr\xf6n", b"rot"] * 40, type=arrow.binary())
+    text = arrow.Array.from_buffers(arrow.string(), 80, raw.buffers())
+    return arrow.table([np.random.default_rng(0).normal(size=80), text], names=["y", "label"])
+
+
 PREPARED: dict[str, tuple[Callable[[Path], None], list[str], list[str]]] = {
     "a folder in place of a file": (lambda f: (f / "d.csv").mkdir(), ["d.csv", *Y], ["d.csv", "folder"]),
     "a link to itself": (lambda f: (f / "d.csv").symlink_to(f / "d.csv"), ["d.csv", *Y], ["d.csv"]),
@@ -486,6 +492,11 @@ PREPARED: dict[str, tuple[Callable[[Path], None], list[str], list[str]]] = {
         _arrow(lambda a, f: _write_arrow(a, a.table([[1.0], [2.0], [3.0]], names=["load", "load", "y"]), f)),
         ["e.parquet", *Y],
         ["e.parquet", "load"],
+    ),
+    "parquet with text of another encoding": (
+        _arrow(lambda a, f: _write_arrow(a, _latin(a), f)),
+        ["e.parquet", *Y],
+        ["'label'", "not UTF-8"],
     ),
     "parquet cut in the middle": (
         lambda f: (_parquet()(f), _cut(f / "e.parquet", 0.6)),  # type: ignore[func-returns-value]

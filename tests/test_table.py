@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import sys
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
@@ -479,10 +480,7 @@ def test_bad_parquet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     told = complaint(path)
     assert told.startswith(f"{path} is not a readable parquet file (") and told.endswith("): write it again")
 
-    def lacking(*_: Any) -> Any:
-        raise ImportError("Unable to find a usable engine;\n tried using: 'pyarrow'")
-
-    monkeypatch.setattr(pd, "read_parquet", lacking)
+    monkeypatch.setitem(sys.modules, "pyarrow.parquet", None)
     remedy = "run `pip install forebear[parquet]`, or save it as .csv"
     assert complaint(path) == f"{path} needs pyarrow to be read: {remedy}"
 

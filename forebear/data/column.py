@@ -115,8 +115,19 @@ def _tame(cells: pd.Series) -> pd.Series:
     return pd.Series(plain, index=cells.index, dtype=object)
 
 
+def _check_text(cells: pd.Series, where: str) -> None:
+    """Text from a Parquet file is decoded only when it is looked at."""
+    try:
+        for _ in cells.cat.categories if isinstance(cells.dtype, pd.CategoricalDtype) else cells:
+            pass
+    except UnicodeDecodeError:
+        raise InputError(f"{where} holds text that is not UTF-8: write the file again") from None
+
+
 def _holds(cells: pd.Series, where: str) -> Literal["numbers", "labels"]:
     dtype = cells.dtype
+    if dtype.kind not in "fiubcMm":
+        _check_text(cells, where)
     if isinstance(dtype, pd.CategoricalDtype) or dtype.kind == "b":
         return "labels"
     if dtype.kind in "fiu":
