@@ -20,6 +20,8 @@ Result = TypeVar("Result")
 # Entries of a block: a megabyte with its scratch space. Pieces of the rows that threads take one after another.
 _BLOCK = 60_000
 _PIECES = 16
+# Rows from which threads pay: smaller kernels are made side by side, a thread each (`forebear.kernel.tune`).
+_ROWS_FOR_THREADS = 1_500
 # Factors 1 + k that are multiplied before the product is scaled back: 2^512 is far from overflow.
 _FACTORS = 512
 
@@ -183,5 +185,7 @@ def _in_pieces(work: Callable[[Blocks], Result], rows: int, width: int | None = 
         [slice(start, min(start + length, last)) for start in range(first, last, length)]
         for first, last in zip(edges[:-1], edges[1:], strict=True)
     ]
+    if rows < _ROWS_FOR_THREADS:
+        return [work(piece) for piece in pieces]
     with ThreadPoolExecutor(min(cores(), len(pieces))) as pool:
         return list(pool.map(work, pieces))
