@@ -42,7 +42,7 @@ lint: $(READY)
 	$(BIN)/ruff format --check .
 	$(BIN)/pyright
 
-# Each benchmark in a process of its own: `presets` counts what a cold start costs. The file appears only when whole.
+# Each benchmark in a process of its own: `lorenz63` counts what a cold start costs. The file appears only when whole.
 bench: $(READY)
 	@mkdir -p results
 	for name in $$($(BIN)/python -c 'from forebear.benchmarks import BENCHES; print(*BENCHES)'); do \

@@ -228,7 +228,7 @@ OPTIONS: dict[str, tuple[list[str], list[str]]] = {
 COMMANDS: dict[str, tuple[list[str], list[str]]] = {
     "unknown command": (["discoverr"], ["'discoverr'", "'discover'"]),
     "no table": (["discover"], ["DATA", "missing"]),
-    "unknown benchmark": (["bench", "presetz"], ["'presetz'", "'presets'"]),
+    "unknown benchmark": (["bench", "lorenz36"], ["'lorenz36'", "'lorenz63'"]),
     "benchmark without a name": (["bench"], ["NAME", "--list"]),
     "demo into a file": (["demo", "--out", "data.csv"], ["data.csv", "not a folder"]),
     "demo below a file": (["demo", "--out", "data.csv/demo"], ["data.csv/demo", "cannot be written"]),

@@ -20,7 +20,8 @@ STAGES = {
     "certificate: latents": ("forebear.discovery.examiner", "Examiner.latents"),
     "certificate: tests": ("forebear.discovery.examiner", "judge_each judge_pairs"),
 }
-"""stage -> module and names of the functions in it that make it up"""
+"""stage -> module and names of the functions that make it up; kernels are built also while one is chosen, in several
+threads, so that the stages add up to more than the whole"""
 
 
 @contextmanager

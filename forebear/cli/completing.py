@@ -19,8 +19,8 @@ def experiments(incomplete: str) -> Iterable[tuple[str, str]]:
 def benches(incomplete: str) -> Iterable[tuple[str, str]]:
     """Benchmarks that begin so, each with what it measures.
 
-    >>> [name for name, _ in benches("pre")]
-    ['presets']
+    >>> [name for name, _ in benches("lor")]
+    ['lorenz63']
     """
     from forebear.benchmarks import BENCHES
 

@@ -44,6 +44,6 @@ REPRODUCE = f"""{_HEAD}
 
 BENCH = f"""{_HEAD}
   forebear bench --list
-  forebear bench presets
+  forebear bench lorenz63
   forebear bench selection --json > bench-selection.json
 """

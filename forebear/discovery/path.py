@@ -14,6 +14,7 @@ from forebear.discovery.distil import Lengthscales
 from forebear.kernel.memory import dense_rows
 from forebear.kernel.product import Dense, Tiled
 from forebear.kernel.ridge import ridge
+from forebear.kernel.threads import one_thread
 
 
 @dataclass(frozen=True)
@@ -121,6 +122,19 @@ def prune(
     >>> path.removed[-1], path.remaining(2), len(path.nsr)
     ('b', ('b',), 4)
     """
+    with one_thread():
+        return _prune(points, y, units, nugget, drop, lengthscales, tick)
+
+
+def _prune(
+    points: np.ndarray,
+    y: np.ndarray,
+    units: dict[str, tuple[int, ...]],
+    nugget: float,
+    drop: float,
+    lengthscales: Lengthscales,
+    tick: Callable[[float], None],
+) -> list[Path]:
     names = tuple(units)
     always = len(points) - sum(len(m) for m in units.values())
     walks = [_Walk(target, np.full((len(names) + 1, len(names)), np.nan)) for target in range(y.shape[1])]

@@ -7,7 +7,6 @@ the exact law. The built-in ones (`FlowSampler`, `GaussianSampler`, `MeanSampler
 from __future__ import annotations
 
 import abc
-import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -15,7 +14,6 @@ from typing import NamedTuple, Protocol, runtime_checkable
 
 import jax
 import jax.numpy as jnp
-import jax.random as jr
 import numpy as np
 import pandas as pd
 from jax import Array
@@ -23,8 +21,9 @@ from jax import Array
 from forebear.data.scaling import Encoder
 from forebear.data.table import Table, read_columns
 from forebear.flow.network import Network, stack, unstack
+from forebear.flow.retry import train_steadily
 from forebear.flow.settings import FlowSettings
-from forebear.flow.train import Diverged, Rows, train
+from forebear.flow.train import Rows
 
 
 @runtime_checkable
@@ -127,19 +126,7 @@ class NetworkSampler(abc.ABC):
     ) -> Network:
         rng = np.random.default_rng(seed)
         models = stack([self.make(data.x.shape[1], data.y.shape[2], rng=rng) for _ in range(len(data.y))])
-        settings = self.settings
-        for tries_left in reversed(range(_TRIES)):
-            try:
-                return train(models, self.loss, data, held_out, masks, settings, key=jr.key(seed), tick=tick)
-            except Diverged as trouble:
-                if not tries_left:
-                    raise
-                settings = replace(settings, rate=settings.rate / 10)
-                warnings.warn(f"{trouble}; training again at {settings.rate:g}", RuntimeWarning, stacklevel=2)
-        raise AssertionError("the loop above returns or raises")
-
-
-_TRIES = 3
+        return train_steadily(models, self.loss, data, held_out, masks, self.settings, seed=seed, tick=tick)
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,9 +17,10 @@ from jax import Array
 from jax.typing import ArrayLike
 
 from forebear.flow.network import Network, stack, unstack
+from forebear.flow.retry import train_steadily
 from forebear.flow.settings import FlowSettings
 from forebear.flow.solve import integrate
-from forebear.flow.train import Rows, train
+from forebear.flow.train import Rows
 
 
 class MaskedNetwork(eqx.Module):
@@ -132,7 +133,7 @@ def fit_subset_flow(
             tick((done + share) / folds)
 
         data = Rows(full[rows], y[:, rows])
-        fitted = train(stacked, _loss, data, None, masks, settings, key=jr.key(seed + number), tick=inner)
+        fitted = train_steadily(stacked, _loss, data, None, masks, settings, seed=seed + number, tick=inner)
         models.append(unstack(fitted, len(y)))
     # A latent is looked at through its ranks: eight steps place it well enough.
     return SubsetFlow(models, replace(settings, ode_steps=8))

@@ -17,8 +17,9 @@ from forebear.kernel.threads import cores
 Blocks = Sequence[slice]
 Result = TypeVar("Result")
 
-# Entries of a block: a megabyte with its scratch space. Pieces of the rows that threads take one after another.
-_BLOCK = 60_000
+# Entries of a block: half takes longer, twice and four times as many do not take less. And pieces of the rows, which
+# threads take one after another.
+_BLOCK = 120_000
 _PIECES = 16
 # Rows from which threads pay: smaller kernels are made side by side, a thread each (`forebear.kernel.tune`).
 _ROWS_FOR_THREADS = 1_500
