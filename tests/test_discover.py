@@ -167,12 +167,10 @@ def test_mean_sampler_sees_the_mean_alone(table: pd.DataFrame) -> None:
     """What it learns of s = a w is chance: a cannot be told from the other inputs by it."""
     found = find(table, ["y", "s"], sampler="mean")
     assert found.ancestors["y"] == ("b",)
-    misses = sum(
-        find(table.assign(s=table["a"] * noise(seed, "w")["w"]), "s", sampler="mean", steps=200).ancestors["s"]
-        != ("a",)
-        for seed in range(3)
-    )
-    assert misses >= 2
+    # Slowly trained: the mean of a few noisy rows would be learned as well.
+    others = [table.assign(s=table["a"] * noise(seed, "w")["w"]) for seed in range(3)]
+    sets = [find(other, "s", sampler="mean", steps=200, rate=5e-3).ancestors["s"] for other in others]
+    assert sum(chosen != ("a",) for chosen in sets) >= 2
 
 
 @dataclass(frozen=True)
@@ -368,7 +366,7 @@ def test_damaged_results_are_refused(text: str, tmp_path: FilePath) -> None:
 
 def test_path_frames(found: fb.Found) -> None:
     frame = found.paths["y"]
-    assert list(frame) == ["step", "removed", "nsr", "increment", "remaining", "nugget", "a", "b", "c"]
+    assert list(frame) == ["step", "removed", "nsr", "increment", "remaining", "nugget", "fit", "a", "b", "c"]
     assert frame["step"].tolist() == [0, 1, 2, 3]
     np.testing.assert_allclose(frame["increment"][1:], np.diff(frame["nsr"]))
     assert frame["remaining"].tolist()[0] == ("a", "b", "c") and frame["remaining"].tolist()[-1] == ()

@@ -108,7 +108,7 @@ def test_wrong_spread_shows_in_coverage_and_in_bins(twin: Twin) -> None:
     told, right = wide.validate(frame).scores["y3"], twin.validate(frame).scores["y3"]
     assert told.coverage[0.5] > 0.6
     assert told.uniformity_p_value < 1e-6
-    assert told.w1 > 3 * right.w1
+    assert told.w1 > 2 * right.w1
     assert told.crps > right.crps
 
 
