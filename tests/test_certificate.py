@@ -82,6 +82,16 @@ def test_pure_interactions_show_only_jointly() -> None:
     assert jointly.p_value < 1e-10 and set(jointly.units) == {"a", "b"}
 
 
+@pytest.mark.parametrize(("inputs", "needed"), [("ab", "b"), ("abc", "b"), ("a", "")])
+def test_all_the_rest_has_a_p_value_also_when_it_is_one_input(inputs: str, needed: str) -> None:
+    rng = np.random.default_rng(1)
+    table = pd.DataFrame(rng.normal(size=(1_000, len(inputs))), columns=list(inputs))
+    table["y"] = rng.normal(size=1_000) + (3 * table[needed] if needed else 0)
+    [certificate] = fb.discover(table, "y", subset_steps=300, **QUICK).certified[0].values()
+    assert certificate.kept == tuple(needed)
+    assert certificate.jointly is not None and certificate.jointly.p_value > certificate.level
+
+
 @pytest.mark.parametrize("units", [2, 5, 40])
 def test_pairs_equal_one_product_at_a_time(units: int) -> None:
     """All products of two units at once, as matrices, against the definition of the statistic."""

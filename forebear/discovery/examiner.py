@@ -103,9 +103,9 @@ class Examiner:
 
         alone = judge_each(latents, removed, given, clearing)
         verdicts = {unit: in_units(verdict_of([one])) for unit, one in alone.items()}
-        evidence = weigh(verdicts, None, settings.level, settings.matters)
-        if not evidence.passes or len(removed) < 2:
-            # Something is missing: how much all of it shows together does not matter.
+        evidence = weigh(verdicts, in_units(verdict_of(alone.values())), settings.level, settings.matters)
+        if not evidence.passes:
+            # Something is missing: that pairs may show more of it does not matter.
             return evidence
         jointly = verdict_of([*alone.values(), *judge_pairs(latents, removed, clearing)])
         return weigh(verdicts, in_units(jointly), settings.level, settings.matters)
