@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from forebear import control as control
     from forebear import envs as envs
     from forebear import sklearn as sklearn
     from forebear import systems as systems
@@ -80,6 +81,7 @@ __all__ = [
     "Sampler",
     "Twin",
     "TwinSettings",
+    "control",
     "discover",
     "envs",
     "lagged",
@@ -91,7 +93,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> object:
-    if name in ("envs", "sklearn", "systems"):
+    if name in ("control", "envs", "sklearn", "systems"):
         return _import_module(f"forebear.{name}")
     if name in _HOMES:
         value = getattr(_import_module(_HOMES[name]), name)

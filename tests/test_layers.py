@@ -21,6 +21,7 @@ LAYERS = (
     "twin",
     "sklearn",
     "envs",
+    "control",
     "report",
     "benchmarks",
     "reproduce",

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
+from matplotlib.figure import Figure
 
+import forebear.reproduce as reproduce_package
 from forebear._checks import InputError
 from forebear.cli import main
 from forebear.reproduce import EXPERIMENTS, find_experiment, oil, run
@@ -45,8 +48,8 @@ def test_every_experiment_is_there() -> None:
     assert list(EXPERIMENTS) == NAMES.split()
     for name in EXPERIMENTS:
         experiment = find_experiment(name)
-        assert experiment.parts and experiment.runs >= 1 and experiment.title
-        assert any(part.quick is not None for part in experiment.parts)
+        assert (experiment.parts or experiment.measures) and experiment.runs >= 1 and experiment.title
+        assert not experiment.parts or any(part.quick is not None for part in experiment.parts)
         assert len({part.name for part in experiment.parts}) == len(experiment.parts)
     assert find_experiment("lorenz63").runs == 10 and find_experiment("reacher").runs == 5
 
@@ -96,6 +99,68 @@ def test_an_interrupted_experiment_goes_on(monkeypatch: pytest.MonkeyPatch, tmp_
     assert stored["claims"][0]["holds"] and stored["measured"] == {"more": [{"x": 1}]} and stored["seconds"] == 4.0
     assert made.command == "forebear reproduce heat --preset fast --runs 2 --seed 0"
     assert {file.name for file in (tmp_path / "figures").iterdir()} == {"heat.svg", "heat.png"}
+
+
+def _measured(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """An experiment without discovery: two units of work, claims and a figure of what they measured."""
+    done: list[str] = []
+
+    def unit(name: str, seed: int, quick: bool) -> list[dict[str, Any]]:
+        done.append(name)
+        return [{"cost": len(name) + seed, "quick": quick}]
+
+    def claims(evidence: Evidence) -> list[Claim]:
+        short, long = (evidence.measured[name][0]["cost"] for name in ("short", "longer one"))
+        return [Claim("short is less", None, short, short < long)]
+
+    def figure(evidence: Evidence) -> Figure:
+        drawn = Figure()
+        drawn.add_subplot().bar(list(evidence.measured), [rows[0]["cost"] for rows in evidence.measured.values()])
+        return drawn
+
+    units = {name: partial(unit, name) for name in ("short", "longer one")}
+    experiment = Experiment("Test", (), claims, runs=1, measures=units, figure=figure)
+    for module in (run, reproduce_package):
+        monkeypatch.setattr(module, "find_experiment", lambda name: experiment)
+    return done
+
+
+def test_an_experiment_of_measurements_alone(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    done = _measured(monkeypatch)
+    out = ["--out", str(tmp_path), "--seed", "3"]
+    assert main(["reproduce", "heat", "--only", "longer one", *out]) == 0
+    assert str(pieces_folder(tmp_path, "heat", "fast", 3, False)) in capsys.readouterr().out
+    assert not (tmp_path / "heat.json").exists()
+    # The whole takes up what was made alone.
+    assert main(["reproduce", "heat", *out]) == 0 and done == ["longer one", "short"]
+    stored = json.loads((tmp_path / "heat.json").read_text())
+    assert stored["measured"]["short"] == [{"cost": 8, "quick": False}] and stored["answers"] == {}
+    assert stored["command"] == "forebear reproduce heat --seed 3"
+    assert {file.name for file in (tmp_path / "figures").iterdir()} == {"heat.svg", "heat.png"}
+    page = gallery(tmp_path, tmp_path / "page.md")
+    assert "| claim | published | measured |" in page and "](figures/heat.png)" in page
+
+
+@pytest.mark.parametrize(
+    ("arguments", "line"),
+    [
+        (["--only", "shrot"], "heat has no part 'shrot'. Did you mean 'short'?"),
+        (["--runs", "2"], "heat has one set of settings and says itself what it repeats: leave runs out"),
+        (["--preset", "paper"], "says itself what it repeats: leave preset out"),
+    ],
+)
+def test_bad_input_for_measurements_alone(
+    arguments: list[str],
+    line: str,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    done = _measured(monkeypatch)
+    assert main(["reproduce", "heat", *arguments, "--out", str(tmp_path)]) == 2
+    assert line in capsys.readouterr().err and not done and list(tmp_path.iterdir()) == []
 
 
 def test_what_is_measured_once_does_not_depend_on_the_preset() -> None:

@@ -142,6 +142,7 @@ def reproduce(
     runs: opt.Repeats = None,
     seed: opt.Seed = "0",
     quick: opt.Quick = False,
+    only: opt.Only = None,
     jobs: opt.Jobs = "1",
     out: opt.ResultsOut = Path("results"),
     json: opt.Json = False,
@@ -150,14 +151,17 @@ def reproduce(
 
     An interrupted run goes on where it stopped. The status is 1 when a claim does not hold.
     """
-    from forebear.cli.reproducing import list_experiments, run_reproduce
+    from forebear.cli.reproducing import list_experiments, run_only, run_reproduce
 
     if listing:
         list_experiments(json)
         return
     repeats = None if runs is None else parse_whole(runs, "--runs", 1)
     start, workers = parse_whole(seed, "--seed", 0), parse_whole(jobs, "--jobs", 1)
-    run_reproduce(name, everything, preset, repeats, start, quick, workers, out, json)
+    if only:
+        run_only(name, only, preset, repeats, start, quick, workers, out, json)
+    else:
+        run_reproduce(name, everything, preset, repeats, start, quick, workers, out, json)
 
 
 @app.command(epilog=examples.BENCH)

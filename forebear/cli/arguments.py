@@ -68,6 +68,7 @@ Experiment = Annotated[
 ]
 Everything = Annotated[bool, Option("--all", help="Every experiment, one after the other.")]
 Repeats = Annotated[str | None, Option("--runs", metavar="N", help="Repeats (default: as published).")]
+Only = Annotated[_Several, _column("Make this part of it alone and keep it; the whole takes it up.", "PART")]
 Quick = Annotated[bool, Option("--quick", help="A small version of the same code path.")]
 ResultsOut = Annotated[Path, _column("Folder for NAME.json, figures and finished pieces.", "DIR")]
 Bench = Annotated[

@@ -8,7 +8,7 @@ from pathlib import Path
 from forebear._checks import InputError
 from forebear.cli.output import Failed, as_table, long_work, note, say
 from forebear.reproduce import EXPERIMENTS
-from forebear.reproduce.run import Reproduction, pieces_folder, reproduce
+from forebear.reproduce.run import Reproduction, pieces_folder, reproduce, reproduce_only
 
 
 def list_experiments(as_json: bool) -> None:
@@ -58,6 +58,25 @@ def run_reproduce(
         raise Failed(f"{failed} claim{'s do' if failed > 1 else ' does'} not hold")
 
 
+def run_only(
+    name: str | None,
+    only: list[str],
+    preset: str,
+    runs: int | None,
+    seed: int,
+    quick: bool,
+    jobs: int,
+    out: Path,
+    as_json: bool,
+) -> None:
+    """Make some parts of an experiment and keep them."""
+    if name is None:
+        raise InputError("--only needs the NAME of the experiment: `forebear reproduce --list` shows the names")
+    with long_work(pieces_folder(out, name, preset, seed, quick), "the same command takes up where it stopped"):
+        kept = reproduce_only(name, only, preset, runs, seed, quick, out, jobs)
+    say(json.dumps({"name": name, "only": only, "kept": str(kept)}, indent=2) if as_json else f"kept in {kept}")
+
+
 def _show(made: Reproduction, out: Path) -> None:
     experiment = made.evidence.experiment
     rows = [
@@ -69,8 +88,9 @@ def _show(made: Reproduction, out: Path) -> None:
         ]
         for claim in made.claims
     ]
+    repeated = f", preset {made.preset}, {made.runs} run{'s' * (made.runs > 1)}" if experiment.parts else ""
     say(
-        f"{experiment.title}, preset {made.preset}, {made.runs} run{'s' * (made.runs > 1)}: {experiment.repeats}",
+        f"{experiment.title}{repeated}: {experiment.repeats}",
         as_table(["claim", "published", "measured", "holds"], rows),
         *(f"{claim.claim}: {claim.why}" for claim in made.claims if claim.why and not claim.holds),
         f"{out / made.label}.json and figures in {out / 'figures'}",

@@ -26,10 +26,9 @@ Records = Sequence[Mapping[str, Any]]
 """one a run; "targets" holds for each target: kept, units, nsr, scores, and the set that each rule chose"""
 
 
-def save_runs(records: Records, title: str, file: Path) -> None:
-    """Write the figure of some runs as SVG and PNG, beside each other; `file` has no ending."""
+def save_figure(drawn: Figure, file: Path) -> None:
+    """Write a figure as SVG and PNG, beside each other; `file` has no ending."""
     file.parent.mkdir(parents=True, exist_ok=True)
-    drawn = figure(records, title)
     # The same figure gives the same file.
     with matplotlib.rc_context({"svg.hashsalt": "forebear"}):
         for kind, stamp in (("svg", {"Date": None}), ("png", {"Software": None})):

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
     from forebear.systems import System
 
 JUMP, CERTIFIED = "nsr-jump", "certified"
@@ -52,7 +54,10 @@ class Part:
 
 @dataclass(frozen=True)
 class Experiment:
-    """A published experiment: its parts, how often they are repeated, and what is claimed."""
+    """A published experiment: its parts, how often they are repeated, and what is claimed.
+
+    One that discovers nothing has no parts; all its evidence is measured, with one set of settings.
+    """
 
     title: str
     parts: tuple[Part, ...]
@@ -60,7 +65,9 @@ class Experiment:
     runs: int
     repeats: str = "data, training and distillation are drawn anew in every run"
     measures: Mapping[str, Callable[[int, bool], Rows]] = field(default_factory=dict)
-    """further measurements, made once and under the preset "fast": (seed, quick) -> rows"""
+    """units of work beside the parts, made once and under the preset "fast": (seed, quick) -> rows"""
+    figure: Callable[[Evidence], Figure] | None = None
+    """what was measured, drawn; parts have figures of their own"""
     decided: str = ""
     """what was decided where text and scripts of the publication differ, or say nothing"""
 

@@ -42,32 +42,34 @@ def _section(name: str, about: str, stored: Mapping[str, Any], results: Path, pa
     lines = [f"## {first['title']}", "", f"`{name}`: {about}. {_sentence(first['repeats'])}"]
     if first["decided"]:
         lines.append(f"Decided: {first['decided']}.")
-    lines += ["", *_claims(stored), ""]
+    lines += ["", *_claims(stored, first["answers"]), ""]
     notes: dict[str, list[str]] = {}
     for preset, told in stored.items():
         for claim in told["claims"]:
             if claim["why"] and not claim["holds"]:
-                notes.setdefault(claim["why"], []).append(f"{claim['claim']}, {preset}")
+                which = f", {preset}" if first["answers"] else ""
+                notes.setdefault(claim["why"], []).append(f"{claim['claim']}{which}")
     lines += [f"- {'; '.join(claims)}: {why}." for why, claims in notes.items()]
     lines += [""] * bool(notes)
     for preset, told in stored.items():
-        lines.append(f"- {preset}: `{told['command']}`, {told['seconds']:,.0f} s, {_machines(told['machines'])}")
+        which = f"{preset}: " if told["answers"] else ""
+        lines.append(f"- {which}`{told['command']}`, {told['seconds']:,.0f} s, {_machines(told['machines'])}")
     lines.append("")
     shown = "paper" if "paper" in stored else "fast"
-    for part in list(stored[shown]["answers"])[:1]:
+    for part in list(stored[shown]["answers"] or [""])[:1]:
         file = results / "figures" / f"{figure_name(name + _PRESETS[shown], part)}.png"
-        title = ", ".join(filter(None, [first["title"], part, f"preset {shown}"]))
+        title = ", ".join(filter(None, [first["title"], part, f"preset {shown}" if first["answers"] else ""]))
         lines += [f"![{title}]({Path(os.path.relpath(file, page.parent)).as_posix()})", ""]
     return "\n".join(lines)
 
 
-def _claims(stored: Mapping[str, Any]) -> list[str]:
-    """A row a claim, a column a preset."""
+def _claims(stored: Mapping[str, Any], answers: Mapping[str, Any]) -> list[str]:
+    """A row a claim, a column a preset; where nothing is discovered there is but one set of settings."""
     rows: dict[str, dict[str, Any]] = {}
     for preset, told in stored.items():
         for claim in told["claims"]:
             rows.setdefault(claim["claim"], {})[preset] = claim
-    head = ["claim", "published", *stored]
+    head = ["claim", "published", *(stored if answers else ["measured"])]
     cells = [
         [claim, _published(by_preset), *(_measured(by_preset.get(preset)) for preset in stored)]
         for claim, by_preset in rows.items()

@@ -13,7 +13,7 @@ from forebear.discovery.settings import PRESETS
 from forebear.reproduce import find_experiment
 from forebear.reproduce.experiment import Claim, Evidence, Experiment
 from forebear.reproduce.piece import Piece, work
-from forebear.run.engine import spread
+from forebear.run.engine import as_done
 from forebear.run.folder import RunFolder, write_json
 from forebear.run.lock import alone_in
 from forebear.run.progress import progress as show_progress
@@ -74,7 +74,8 @@ class Reproduction:
     @property
     def command(self) -> str:
         """What to type to get it again."""
-        words = ["forebear reproduce", self.name, f"--preset {self.preset} --runs {self.runs} --seed {self.seed}"]
+        repeats = [f"--preset {self.preset} --runs {self.runs}"] * bool(self.evidence.experiment.parts)
+        words = ["forebear reproduce", self.name, *repeats, f"--seed {self.seed}"]
         return " ".join([*words, *(["--quick"] * self.quick)])
 
 
@@ -103,30 +104,81 @@ def reproduce(
         jobs: worker processes, or a dask.distributed.Client.
     """
     experiment = find_experiment(name)
-    if preset not in PRESETS:
-        raise InputError(f"unknown preset '{preset}'. {near_miss(preset, PRESETS)}")
-    if runs is not None:
-        check_whole("runs", runs, 1)
-    check_whole("seed", seed, 0)
-    repeats = runs or (_QUICK_RUNS if quick else experiment.runs)
+    repeats = _repeats(name, experiment, preset, runs, quick)
     todo = pieces(experiment, repeats, preset, quick)
-    identity = {"experiment": name, "preset": preset, "seed": seed, "quick": quick}
-    place = pieces_folder(out, name, preset, seed, quick)
-    folder = RunFolder(place, identity)
-    with alone_in(place):
-        records = _gather(partial(work, name, preset, seed, quick), todo, folder, jobs, progress)
+    records = _make(name, preset, seed, quick, todo, out, jobs, progress)
     made = Reproduction(name, preset, seed, quick, repeats, _evidence(experiment, todo, records), [*records.values()])
     write_json(Path(out) / f"{made.label}.json", made.to_dict())
     _draw(made, Path(out) / "figures")
     return made
 
 
-def _draw(made: Reproduction, folder: Path) -> None:
-    from forebear.report.runs import save_runs
+def reproduce_only(
+    name: str,
+    only: Sequence[str],
+    preset: str = "fast",
+    runs: int | None = None,
+    seed: int = 0,
+    quick: bool = False,
+    out: str | Path = "results",
+    jobs: int | Any = 1,
+    progress: bool | None = None,
+) -> Path:
+    """Make some parts or measurements of an experiment, by name, and nothing else; returns where they are kept.
 
+    They can be made on different machines: `reproduce` takes up every piece that it finds in this folder.
+    """
+    experiment = find_experiment(name)
+    repeats = _repeats(name, experiment, preset, runs, quick)
+    todo = pieces(experiment, repeats, preset, quick)
+    known = list(dict.fromkeys(piece.part for piece in todo))
+    for unit in only:
+        if unit not in known:
+            raise InputError(f"{name} has no part '{unit}'. {near_miss(unit, known)}")
+    chosen = [piece for piece in todo if piece.part in only]
+    _make(name, preset, seed, quick, chosen, out, jobs, progress)
+    return pieces_folder(out, name, preset, seed, quick)
+
+
+def _repeats(name: str, experiment: Experiment, preset: str, runs: int | None, quick: bool) -> int:
+    if preset not in PRESETS:
+        raise InputError(f"unknown preset '{preset}'. {near_miss(preset, PRESETS)}")
+    if runs is not None:
+        check_whole("runs", runs, 1)
+    if not experiment.parts and (preset != "fast" or runs is not None):
+        option = "runs" if runs is not None else "preset"
+        raise InputError(f"{name} has one set of settings and says itself what it repeats: leave {option} out")
+    return runs or (_QUICK_RUNS if quick else experiment.runs)
+
+
+def _make(
+    name: str,
+    preset: str,
+    seed: int,
+    quick: bool,
+    todo: Sequence[Piece],
+    out: str | Path,
+    jobs: Any,
+    show: bool | None,
+) -> dict[Piece, dict[str, Any]]:
+    check_whole("seed", seed, 0)
+    identity = {"experiment": name, "preset": preset, "seed": seed, "quick": quick}
+    place = pieces_folder(out, name, preset, seed, quick)
+    folder = RunFolder(place, identity)
+    with alone_in(place):
+        return _gather(partial(work, name, preset, seed, quick), todo, folder, jobs, show)
+
+
+def _draw(made: Reproduction, folder: Path) -> None:
+    from forebear.report.runs import figure, save_figure
+
+    experiment = made.evidence.experiment
     for part, records in made.evidence.answers.items():
-        title = ", ".join(filter(None, [made.evidence.experiment.title, part, f"preset {made.preset}"]))
-        save_runs(records, title, folder / figure_name(made.label, part))
+        title = ", ".join(filter(None, [experiment.title, part, f"preset {made.preset}"]))
+        save_figure(figure(records, title), folder / figure_name(made.label, part))
+    if experiment.figure is not None and made.evidence.measured:
+        name = figure_name(made.label, "measured" if experiment.parts else "")
+        save_figure(experiment.figure(made.evidence), folder / name)
 
 
 def figure_name(label: str, part: str) -> str:
@@ -162,7 +214,8 @@ def _gather(
     records = {piece: saved for piece in todo if (saved := folder.get(piece.label)) is not None}
     waiting = [piece for piece in todo if piece not in records]
     with show_progress(progress) as show:
-        for piece, record in spread(function, waiting, jobs):
+        for place, record in as_done(function, waiting, jobs):
+            piece = waiting[place]
             folder.put(piece.label, record)
             records[piece] = record
             show(piece.label, len(records) / len(todo))

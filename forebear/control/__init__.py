@@ -1,0 +1,7 @@
+"""Twins in use: plan in them, learn in them.
+
+Each name comes from a file of its own; what needs an extra (gymnasium, mujoco, sbx) is imported inside the functions
+that use it, so that planning needs none.
+"""
+
+__all__: list[str] = []
