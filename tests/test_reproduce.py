@@ -75,7 +75,7 @@ def _fake(monkeypatch: pytest.MonkeyPatch, failing: int | None = None) -> list[P
     """An experiment whose pieces are made at once; one of them may fail."""
     done: list[Piece] = []
 
-    def work(name: str, preset: str, seed: int, quick: bool, piece: Piece) -> dict[str, Any]:
+    def work(name: str, preset: str, seed: int, quick: bool, piece: Piece, place: Path) -> dict[str, Any]:
         if failing is not None and len(done) == failing:
             raise KeyboardInterrupt
         done.append(piece)
@@ -141,6 +141,22 @@ def test_an_experiment_of_measurements_alone(
     assert {file.name for file in (tmp_path / "figures").iterdir()} == {"heat.svg", "heat.png"}
     page = gallery(tmp_path, tmp_path / "page.md")
     assert "| claim | published | measured |" in page and "](figures/heat.png)" in page
+
+
+def test_a_unit_that_resumes_has_a_folder_until_it_is_done(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    def unit(seed: int, quick: bool, place: Path) -> list[dict[str, Any]]:
+        if not place.is_dir():
+            place.mkdir(parents=True)
+            raise KeyboardInterrupt
+        return [{"place": place.name}]
+
+    experiment = Experiment("Test", (), lambda _: [], runs=1, measures={"one": unit}, resumes=True)
+    for module in (run, reproduce_package):
+        monkeypatch.setattr(module, "find_experiment", lambda name: experiment)
+    with pytest.raises(KeyboardInterrupt):
+        reproduce("heat", out=tmp_path)
+    assert reproduce("heat", out=tmp_path).evidence.measured == {"one": [{"place": "one-measure"}]}
+    assert not list(tmp_path.rglob("unfinished/*"))
 
 
 @pytest.mark.parametrize(

@@ -64,8 +64,10 @@ class Experiment:
     claims: Callable[[Evidence], list[Claim]]
     runs: int
     repeats: str = "data, training and distillation are drawn anew in every run"
-    measures: Mapping[str, Callable[[int, bool], Rows]] = field(default_factory=dict)
+    measures: Mapping[str, Callable[..., Rows]] = field(default_factory=dict)
     """units of work beside the parts, made once and under the preset "fast": (seed, quick) -> rows"""
+    resumes: bool = False
+    """whether its measures take a third argument: a folder of their own, to go on from when they are interrupted"""
     figure: Callable[[Evidence], Figure] | None = None
     """what was measured, drawn; parts have figures of their own"""
     decided: str = ""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from forebear.reproduce.experiment import CERTIFIED, JUMP, Part
@@ -31,15 +32,16 @@ class Piece(NamedTuple):
         return f"{words or 'all'}-{kind}"
 
 
-def work(name: str, preset: str, seed: int, quick: bool, piece: Piece) -> dict[str, Any]:
-    """The record of a piece: plain lists and numbers."""
+def work(name: str, preset: str, seed: int, quick: bool, piece: Piece, place: Path | None = None) -> dict[str, Any]:
+    """The record of a piece: plain lists and numbers. `place` is where it may keep what is unfinished."""
     from forebear.benchmarks.machine import machine
     from forebear.reproduce import find_experiment
 
     experiment = find_experiment(name)
     started = time.perf_counter()
     if piece.measure:
-        told: dict[str, Any] = {"rows": experiment.measures[piece.part](seed, quick)}
+        unfinished = [None if place is None else place / piece.label] if experiment.resumes else []
+        told: dict[str, Any] = {"rows": experiment.measures[piece.part](seed, quick, *unfinished)}
     else:
         part = next(part for part in experiment.parts if part.name == piece.part)
         told = _answer(part, preset, seed + piece.run, quick)

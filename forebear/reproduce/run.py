@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -166,7 +167,8 @@ def _make(
     place = pieces_folder(out, name, preset, seed, quick)
     folder = RunFolder(place, identity)
     with alone_in(place):
-        return _gather(partial(work, name, preset, seed, quick), todo, folder, jobs, show)
+        function = partial(work, name, preset, seed, quick, place=folder.folder / "unfinished")
+        return _gather(function, todo, folder, jobs, show)
 
 
 def _draw(made: Reproduction, folder: Path) -> None:
@@ -217,6 +219,7 @@ def _gather(
         for place, record in as_done(function, waiting, jobs):
             piece = waiting[place]
             folder.put(piece.label, record)
+            shutil.rmtree(folder.folder / "unfinished" / piece.label, ignore_errors=True)
             records[piece] = record
             show(piece.label, len(records) / len(todo))
     return {piece: records[piece] for piece in todo}
