@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from gymnasium.vector import AutoresetMode
+from gymnasium.vector import AutoresetMode, VectorEnv
 
 from forebear._checks import InputError
 
 if TYPE_CHECKING:
     from stable_baselines3.common.vec_env import VecEnv  # pyright: ignore[reportMissingImports]
 
-    from forebear.envs.vector import TwinVectorEnv
 
+def as_sb3(envs: VectorEnv) -> VecEnv:
+    """A `VecEnv` that steps these environments; they must reset in the same step, as its interface demands.
 
-def as_sb3(envs: TwinVectorEnv) -> VecEnv:
-    """A `VecEnv` that steps these environments; they must reset in the same step, as its interface demands."""
-    if envs.autoreset_mode != AutoresetMode.SAME_STEP:
+    Any vector environment of Gymnasium will do whose `info` holds arrays, an environment a row.
+    """
+    if envs.metadata.get("autoreset_mode") != AutoresetMode.SAME_STEP:
         raise InputError(
             "Stable-Baselines3 resets in the same step: make the environments with "
             "autoreset_mode=gymnasium.vector.AutoresetMode.SAME_STEP"
@@ -28,17 +29,17 @@ def as_sb3(envs: TwinVectorEnv) -> VecEnv:
 
 
 @cache
-def _adapter() -> type[VecEnv]:
+def _adapter() -> Callable[[VectorEnv], VecEnv]:
     """The class, made when it is wanted: its base is not there without Stable-Baselines3."""
     try:
         from stable_baselines3.common.vec_env import VecEnv  # pyright: ignore[reportMissingImports]
     except ImportError:
         raise InputError("as_sb3 needs stable-baselines3: run `pip install 'forebear[sb3]'`") from None
 
-    class TwinVecEnv(VecEnv):
-        """Many environments around one twin."""
+    class SteppedTogether(VecEnv):
+        """Many environments that one call steps."""
 
-        def __init__(self, envs: TwinVectorEnv):
+        def __init__(self, envs: VectorEnv):
             self.envs = envs
             self._actions: Any = None
             super().__init__(envs.num_envs, envs.single_observation_space, envs.single_action_space)
@@ -46,7 +47,7 @@ def _adapter() -> type[VecEnv]:
         def reset(self) -> np.ndarray:
             # The base keeps one seed for each environment; here one generator serves them all.
             observation, info = self.envs.reset(seed=self._seeds[0])
-            self.reset_infos = [{"outside": 0.0, "state": state} for state in info["state"]]
+            self.reset_infos = _rows(info, self.num_envs)
             self._reset_seeds()
             self._reset_options()
             return observation
@@ -57,13 +58,10 @@ def _adapter() -> type[VecEnv]:
         def step_wait(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, list[dict[str, Any]]]:
             observation, reward, terminated, truncated, info = self.envs.step(self._actions)
             over = terminated | truncated
-            told: list[dict[str, Any]] = [
-                {"outside": outside, "state": state}
-                for outside, state in zip(info["outside"].tolist(), info["state"], strict=True)
-            ]
-            for place in np.flatnonzero(over):
+            told = _rows(info, self.num_envs)
+            for place in np.flatnonzero(over).tolist():
                 # What belongs to the step, and not to the reset after it.
-                told[place] = {name: info["final_info"][name][place] for name in ("outside", "state")}
+                told[place] = _row(info["final_info"], place)
                 told[place]["terminal_observation"] = info["final_obs"][place]
                 told[place]["TimeLimit.truncated"] = bool(truncated[place] and not terminated[place])
             return observation, reward.astype(np.float32), over, told
@@ -91,4 +89,13 @@ def _adapter() -> type[VecEnv]:
                 return range(self.num_envs)
             return [indices] if isinstance(indices, int) else indices
 
-    return TwinVecEnv
+    return SteppedTogether
+
+
+def _rows(info: dict[str, Any], count: int) -> list[dict[str, Any]]:
+    return [_row(info, place) for place in range(count)]
+
+
+def _row(info: dict[str, Any], place: int) -> dict[str, Any]:
+    """What one environment has to say; masks and what came before a reset are left out."""
+    return {name: values[place] for name, values in info.items() if not name.startswith(("_", "final_"))}

@@ -27,6 +27,18 @@ def wrap(angle: np.ndarray) -> np.ndarray:
     return np.where(turned >= np.pi, turned - TURN, turned)
 
 
+def swing(theta: np.ndarray, speed: np.ndarray, u: np.ndarray, shake: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Angle and speed one step later; `shake` is the 1 + w of the step.
+
+    >>> theta, speed = swing(np.array([0.0]), np.array([1.0]), np.array([2.0]), np.array([1.0]))
+    >>> theta.round(4).tolist(), speed.round(4).tolist()
+    ([0.065], [1.3])
+    """
+    acceleration = GRAVITY * shake * np.sin(theta) + TORQUE * u
+    speed = np.clip(speed + acceleration * DT, -LARGEST_SPEED, LARGEST_SPEED)
+    return theta + speed * DT, speed
+
+
 def pendulum_episodes(episodes: int = 500, steps: int = 200, seed: int = 0) -> pd.DataFrame:
     """Raw trajectories, one row per time: `episode`, `step`, unwrapped `theta`, torque `u`.
 
@@ -45,9 +57,7 @@ def pendulum_episodes(episodes: int = 500, steps: int = 200, seed: int = 0) -> p
     u = rng.uniform(-LARGEST_TORQUE, LARGEST_TORQUE, (episodes, steps + 1))
     shake = 1 + NOISE * rng.standard_normal((episodes, steps))
     for n in range(steps):
-        acceleration = GRAVITY * shake[:, n] * np.sin(theta[:, n]) + TORQUE * u[:, n]
-        speed = np.clip(speed + acceleration * DT, -LARGEST_SPEED, LARGEST_SPEED)
-        theta[:, n + 1] = theta[:, n] + speed * DT
+        theta[:, n + 1], speed = swing(theta[:, n], speed, u[:, n], shake[:, n])
     return pd.DataFrame(
         {
             "episode": np.repeat(np.arange(episodes), steps + 1),
