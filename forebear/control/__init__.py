@@ -4,4 +4,6 @@ Each name comes from a file of its own; what needs an extra (gymnasium, mujoco, 
 that use it, so that planning needs none.
 """
 
-__all__: list[str] = []
+from forebear.control.mpc import mpc as mpc
+
+__all__ = ["mpc"]

@@ -2,48 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import numpy as np
 from gymnasium import spaces
 
-from forebear._checks import InputError, listed, near_miss
+from forebear._checks import InputError, listed
 from forebear.twin.dynamics import Plan
+from forebear.twin.limits import Bounds, action_ends, check_names
 from forebear.twin.twin import Twin
-
-Bounds = Mapping[str, tuple[float, float]]
 
 
 def action_space(twin: Twin, plan: Plan, bounds: Bounds | None) -> spaces.Space:
     """Numbers within `bounds`, which default to the range of the data; or codes, where actions are categories."""
     if not plan.action:
         raise InputError("an environment needs an action, and every input of the twin is a state: use twin.rollout")
-    for name in bounds or {}:
-        if name not in plan.action:
-            raise InputError(f"bounds: no action '{name}'. {near_miss(name, plan.action)}")
+    check_names(plan, bounds)
     levels = plan.levels[len(plan.state) :]
     if not any(levels):
-        low, high = np.array([_ends(name, twin, plan, bounds or {}) for name in plan.action], np.float32).T
+        low, high = action_ends(twin, plan, bounds).astype(np.float32).T
         return spaces.Box(low, high, dtype=np.float32)
     if not all(levels):
         raise InputError(f"actions {listed(plan.action)} are part labels, part numbers: use TwinEnv with one kind")
     if len(levels) == 1:
         return spaces.Discrete(len(levels[0]))
     return spaces.MultiDiscrete([len(labels) for labels in levels])
-
-
-def _ends(name: str, twin: Twin, plan: Plan, bounds: Bounds) -> tuple[float, float]:
-    if name in bounds:
-        low, high = bounds[name]
-        if not (np.isfinite([low, high]).all() and low < high):
-            raise InputError(f"bounds of '{name}' must be two finite numbers, the lower first; got {bounds[name]}")
-        return low, high
-    place = plan.variables.index(name)
-    ranges = [twin.ranges[i] for i, (_, own) in enumerate(plan.places) if own == place]
-    found = next((r for r in ranges if r is not None), None)
-    if found is None:
-        raise InputError(f"no bounds for action '{name}': the twin does not know any, so give bounds={{'{name}': …}}")
-    return found.low, found.high
 
 
 def action_limits(space: spaces.Space) -> tuple[tuple[float, ...], tuple[float, ...]] | None:

@@ -1,0 +1,242 @@
+"""Model predictive control in scenarios: plan ahead, act once, look again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import jax.random as jr
+import numpy as np
+from jax import Array
+
+from forebear._checks import InputError, check_whole
+from forebear.control.model import Model, Step, StepModel, TwinSteps, model_of, step_model
+from forebear.control.scenario import Cost, FinalCost, Problem, shift
+from forebear.twin.dynamics import Dynamics
+from forebear.twin.limits import Bounds, action_ends, check_ends
+from forebear.twin.twin import Twin
+
+__all__ = ["ClosedLoop", "Mpc", "Plans", "mpc"]
+
+
+class Plans(NamedTuple):
+    """A plan for each start."""
+
+    actions: np.ndarray
+    """(starts, horizon, actions), within the bounds; actions[:, 0] are those to take now"""
+    cost: np.ndarray
+    """(starts,) expected over the scenarios"""
+    evaluations: np.ndarray
+    """(starts,) of the expected cost and its gradient"""
+
+
+@dataclass(frozen=True, eq=False)
+class ClosedLoop:
+    """What happened when plans were made and acted on; times first, then trials."""
+
+    states: np.ndarray
+    """(steps + 1, trials, states) of the world; states[0] is the start"""
+    actions: np.ndarray
+    """(steps, trials, actions)"""
+    costs: np.ndarray
+    """(steps, trials) the cost at each step"""
+    evaluations: np.ndarray
+    """(steps, trials) that each plan took"""
+
+    @property
+    def cost(self) -> np.ndarray:
+        """The sum over the steps of each trial (trials,)."""
+        return self.costs.sum(axis=0)
+
+
+def mpc(
+    dynamics: Twin | Step,
+    cost: Cost,
+    bounds: Bounds | Sequence[tuple[float, float]] | None = None,
+    *,
+    noise: int | None = None,
+    terminal: FinalCost | None = None,
+    horizon: int = 20,
+    scenarios: int = 64,
+    iterations: int = 300,
+    tolerance: float = 1e-3,
+    names: Dynamics | None = None,
+) -> Mpc:
+    """A controller that minimises the expected cost over the next steps, at every step anew.
+
+    A plan is a sequence of actions that is the same in all scenarios of the noise; it minimises the mean of the
+    summed costs by L-BFGS, in double precision. The search itself has no bounds: actions are clipped where they are
+    used. All starts are planned for at once, in one compiled call.
+
+    Arguments:
+        dynamics: a twin whose columns are states and actions, preferably distilled; or a function (state, action,
+            noise) -> next state of one trajectory that JAX can trace, where noise is standard normal.
+        cost: a function (state, action) -> number of one trajectory.
+        bounds: least and greatest value of each action: for a twin by name, by default the range of its data; for a
+            function a list of pairs.
+        noise: how many numbers the function takes as noise.
+        terminal: a function (state) -> number, the cost of the state at the horizon.
+        horizon: steps ahead.
+        scenarios: draws of the noise that a plan is made for.
+        iterations: of L-BFGS at most.
+        tolerance: a plan is done when the norm of the gradient is so small.
+        names: what the columns of a twin mean; None reads it from their names, as `Twin.rollout` does.
+
+    >>> import jax.numpy as jnp
+    >>> def step(state, action, noise):
+    ...     return state + action + 0.1 * noise
+    >>> controller = mpc(step, lambda state, action: jnp.sum(state**2), [(-1.0, 1.0)], noise=1, horizon=5)
+    >>> controller.plan([[0.4], [-3.0]]).actions[:, 0].round(1).tolist()
+    [[-0.4], [1.0]]
+    >>> told = controller.simulate([[0.4], [-3.0]], steps=6)
+    >>> bool((abs(told.states[-1]) < 0.5).all())
+    True
+    """
+    for name, value in (("horizon", horizon), ("scenarios", scenarios), ("iterations", iterations)):
+        check_whole(name, value, 1)
+    if not tolerance > 0:
+        raise InputError(f"tolerance must be a number above 0; got {tolerance!r}")
+    model = model_of(dynamics, names, noise)
+    for name, function in (("cost", cost), ("terminal", terminal)):
+        if not (callable(function) or (name == "terminal" and function is None)):
+            raise InputError(f"{name} must be a function of a state; got {function!r}")
+    low, high = _ends(dynamics, model, bounds).T
+    return Mpc(Problem(model, cost, terminal, low, high, horizon, scenarios, iterations, float(tolerance)))
+
+
+def _ends(dynamics: Any, model: Model, bounds: Any) -> np.ndarray:
+    if isinstance(model, TwinSteps):
+        if bounds is not None and not hasattr(bounds, "items"):
+            raise InputError(f"bounds of a twin's actions go by name, such as {{'{model.plan.action[0]}': (-1, 1)}}")
+        return action_ends(dynamics, model.plan, bounds)
+    if bounds is None or hasattr(bounds, "items") or np.ndim(bounds) != 2 or np.shape(bounds)[1] != 2:
+        raise InputError(f"bounds must be a list of pairs (low, high), one for each action; got {bounds!r}")
+    return np.array([check_ends(f"bounds of action {i}", (low, high)) for i, (low, high) in enumerate(bounds)])
+
+
+@dataclass(frozen=True, eq=False)
+class Mpc:
+    """A controller, made by `forebear.control.mpc`."""
+
+    problem: Problem = field(repr=False)
+
+    def plan(self, start: Any, seed: int = 0, *, after: Plans | None = None, episode: str | None = None) -> Plans:
+        """The best actions from each start on.
+
+        Arguments:
+            start: states (starts, states); for a twin all that `Twin.rollout` takes.
+            seed: of the scenarios.
+            after: the plans made a step ago for the same trials: the search begins with what is left of them.
+            episode: see `Twin.rollout`.
+        """
+        check_whole("seed", seed, 0)
+        carried = self.problem.model.begin(start, episode)
+        shape = (len(carried), self.problem.horizon, len(self.problem.low))
+        if after is not None and np.shape(after.actions) != shape:
+            raise InputError(f"after must be plans of shape {shape}, a step old; got {np.shape(after.actions)}")
+        with jax.enable_x64(True):
+            warm = jnp.zeros(shape) if after is None else shift(jnp.asarray(after.actions))
+            found = _plan(self.problem, jnp.asarray(carried), warm, jr.key(seed))
+            return Plans(*(np.asarray(part) for part in found))
+
+    def simulate(
+        self,
+        start: Any,
+        steps: int,
+        *,
+        world: Step | None = None,
+        noise: int | None = None,
+        world_start: Any = None,
+        see: Callable[[Array], Any] | None = None,
+        seed: int = 0,
+        episode: str | None = None,
+    ) -> ClosedLoop:
+        """Plan and act, step by step, in all trials at once; one compiled loop.
+
+        Two controllers that are given the same `world`, number of trials and steps, and `seed`, meet the same noise
+        in it.
+
+        Arguments:
+            start: of each trial, as for `plan`.
+            steps: how many.
+            world: the system that is acted on, a function (state, action, noise) -> next state; None: the dynamics
+                that the controller plans with.
+            noise: how many standard normal numbers the world takes.
+            world_start: states of the world (trials, states) where they are not those that the controller sees.
+            see: a function (state of the world) -> state that the controller sees; None: it sees all of it.
+            seed: of the world's noise, and of the scenarios.
+        """
+        check_whole("steps", steps, 1)
+        check_whole("seed", seed, 0)
+        carried = self.problem.model.begin(start, episode)
+        acted_on, states = self._world(carried, world, noise, world_start, see)
+        with jax.enable_x64(True):
+            begin = jnp.asarray(carried), jnp.asarray(states)
+            told = _simulate(self.problem, acted_on, see, *begin, steps, jr.key(seed))
+            return ClosedLoop(*(np.asarray(part) for part in told))
+
+    def _world(
+        self, carried: np.ndarray, world: Step | None, noise: int | None, start: Any, see: Any
+    ) -> tuple[StepModel | None, np.ndarray]:
+        """The system that is acted on, None for the controller's own, and its first states."""
+        if world is None:
+            if not (noise is None and start is None and see is None):
+                raise InputError("noise, world_start and see belong to a world, and none is given: leave them out")
+            return None, carried
+        if isinstance(world, Twin) or not callable(world):
+            raise InputError(f"world must be a function (state, action, noise) -> next state; got {world!r}")
+        acted_on = step_model(world, noise)
+        seen = np.stack([np.asarray(self.problem.model.state(jnp.asarray(one))) for one in carried])
+        states = acted_on.begin(seen if start is None else start)
+        if len(states) != len(carried):
+            raise InputError(f"world_start has {len(states)} rows and start {len(carried)}: give one for each trial")
+        return acted_on, states
+
+
+@eqx.filter_jit
+def _plan(problem: Problem, carried: Array, warm: Array, key: Array) -> tuple[Array, Array, Array]:
+    found = problem.solve(carried, warm, key)
+    return problem.clip(found.x.reshape(warm.shape)), found.value, found.evaluations
+
+
+class _Now(NamedTuple):
+    carried: Array
+    world: Array
+    plans: Array
+
+
+@eqx.filter_jit
+def _simulate(
+    problem: Problem, world: StepModel | None, see: Any, carried: Array, states: Array, steps: int, key: Array
+) -> tuple[Array, Array, Array, Array]:
+    trials, model = len(carried), problem.model
+    acted_on = model if world is None else world
+    world_key, plan_key = jr.split(key)
+    noises = jr.normal(world_key, (steps, trials, acted_on.noise), carried.dtype)
+    paid = jax.vmap(lambda state, action: jnp.asarray(problem.cost(state, action)).reshape(()))
+
+    def observed(now: _Now, action: Array, moved: Array) -> Array:
+        if world is None:
+            return moved
+        seen = moved if see is None else jax.vmap(see)(moved)
+        return jax.vmap(model.observe)(now.carried, action, seen)
+
+    def step(now: _Now, given: tuple[Array, Array]) -> tuple[_Now, tuple[Array, ...]]:
+        number, noise = given
+        found = problem.solve(now.carried, now.plans, jr.fold_in(plan_key, number))
+        plans = found.x.reshape(now.plans.shape)
+        action = problem.clip(plans[:, 0])
+        moved = jax.vmap(acted_on.step)(now.world, action, noise)
+        cost = paid(jax.vmap(model.state)(now.carried), action)
+        # An action far outside its bounds has no gradient, and would stay there for good.
+        after = _Now(observed(now, action, moved), moved, shift(problem.clip(plans)))
+        return after, (jax.vmap(acted_on.state)(moved), action, cost, found.evaluations)
+
+    begin = _Now(carried, states, jnp.zeros((trials, problem.horizon, len(problem.low)), carried.dtype))
+    _, (moved, actions, costs, evaluations) = jax.lax.scan(step, begin, (jnp.arange(steps), noises))
+    first = jax.vmap(acted_on.state)(states)[None]
+    return jnp.concatenate([first, moved]), actions, costs, evaluations

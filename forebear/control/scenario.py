@@ -1,0 +1,96 @@
+"""The expected cost of a sequence of actions, over scenarios of the noise, for many trials at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import jax.random as jr
+from jax import Array
+
+from forebear._checks import InputError
+from forebear.control.lbfgs import Minima, minimise
+from forebear.control.model import Model
+
+Cost = Callable[[Array, Array], Any]
+"""(state, action) -> number, of one trajectory"""
+FinalCost = Callable[[Array], Any]
+"""(state) -> number"""
+
+
+class Problem(eqx.Module):
+    """What is planned: everything but the state from which, and the noise."""
+
+    model: Model
+    cost: Cost
+    final: FinalCost | None
+    low: Array
+    """(actions,)"""
+    high: Array
+    horizon: int = eqx.field(static=True)
+    scenarios: int = eqx.field(static=True)
+    iterations: int = eqx.field(static=True)
+    tolerance: float = eqx.field(static=True)
+
+    def clip(self, actions: Array) -> Array:
+        """Actions within their bounds."""
+        return jnp.clip(actions, self.low, self.high)
+
+    def expected(self, carried: Array, actions: Array, noise: Array) -> Array:
+        """Mean cost over the scenarios (trials,).
+
+        carried (trials, …); actions (trials, horizon, actions), clipped here; noise (horizon, trials, scenarios, …).
+        """
+        spread = jnp.broadcast_to(carried[:, None], (len(carried), self.scenarios, *carried.shape[1:]))
+
+        def step(carried: Array, now: tuple[Array, Array]) -> tuple[Array, Array]:
+            action, noise = now
+            paid = _everywhere(self._paid)(carried, action)
+            return _everywhere(self.model.step)(carried, action, noise), paid.mean(axis=1)
+
+        moves = self.clip(actions).swapaxes(0, 1)
+        carried, paid = jax.lax.scan(step, spread, (moves, noise))
+        total = paid.sum(axis=0)
+        if self.final is None:
+            return total
+        final = self.final
+        last = jax.vmap(jax.vmap(lambda one: _number(final(self.model.state(one)), "terminal")))(carried)
+        return total + last.mean(axis=1)
+
+    def _paid(self, carried: Array, action: Array) -> Array:
+        return _number(self.cost(self.model.state(carried), action), "cost")
+
+    def solve(self, carried: Array, warm: Array, key: Array) -> Minima:
+        """Plans for all trials (trials, horizon * actions), from fresh scenarios."""
+        trials = len(carried)
+        noise = jr.normal(key, (self.horizon, trials, self.scenarios, self.model.noise), warm.dtype)
+
+        def objective(flat: Array) -> Array:
+            return self.expected(carried, flat.reshape(warm.shape), noise)
+
+        flat = warm.reshape(trials, -1)
+        return minimise(objective, flat, iterations=self.iterations, tolerance=self.tolerance)
+
+
+def shift(actions: Array) -> Array:
+    """What is left of plans (trials, horizon, actions) a step later: the last action is repeated."""
+    return jnp.concatenate([actions[:, 1:], actions[:, -1:]], axis=1)
+
+
+def _everywhere(function: Callable[..., Array]) -> Callable[..., Array]:
+    """Over trials and scenarios; all scenarios of a trial share its action."""
+
+    def over_scenarios(carried: Array, action: Array, *noise: Array) -> Array:
+        return jax.vmap(lambda c, *n: function(c, action, *n))(carried, *noise)
+
+    return jax.vmap(over_scenarios)
+
+
+def _number(value: Any, what: str) -> Array:
+    found = jnp.asarray(value)
+    if found.size != 1:
+        raise InputError(f"{what} must return one number for one trajectory; it returned shape {found.shape}")
+    return found.reshape(())
