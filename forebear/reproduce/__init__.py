@@ -22,6 +22,7 @@ EXPERIMENTS = {
     "heat": ("heat", "a stochastic heat equation: the neighbourhood of both controlled ends"),
     "lander": ("lander", "Lunar Lander: which inputs shape the thrust"),
     "reacher": ("reacher", "an arm of seven joints: what its motion does not depend on"),
+    "reacher-control": ("reacher_control", "the arm learns to reach: with all inputs, and with the discovered ones"),
     "oil": ("oil", "oil returns and geopolitical risk, over four decades and in windows"),
     "kraichnan-orszag": ("kraichnan_orszag", "the Kraichnan-Orszag problem with noise"),
     "algebraic": ("algebraic", "laws whose spread, modes or tails alone move"),

@@ -59,7 +59,7 @@ def fresh_weights(seen: Array, outputs: int, settings: EnsembleSettings, *, key:
         for k, size, fan in zip(keys, sizes, fans, strict=True)
     ]
     biases = [jnp.zeros((settings.members, 1, size[1])) for size in sizes]
-    lower, upper = (jnp.full(outputs, bound) for bound in _FIRST_BOUNDS)
+    lower, upper = (jnp.full(outputs, bound, jnp.float32) for bound in _FIRST_BOUNDS)
     return Weights(tuple(matrices), tuple(biases), lower, upper)
 
 

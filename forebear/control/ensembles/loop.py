@@ -100,6 +100,17 @@ def first_episode(task: Task, seen: np.ndarray) -> Progress:
 
 def next_trial(task: Task, progress: Progress) -> Progress:
     """One planned episode of every run, and training on all data so far."""
+    after, returns = planned_episode(task, progress)
+    paid = np.concatenate([progress.returns, returns[:, None]], axis=1)
+    shown = np.concatenate([progress.shown, progress.seen[:, None]], axis=1)
+    after = replace(after, returns=paid, shown=shown)
+    if task.renew is not None and after.trial < task.trials:
+        after = replace(after, seen=task.renew(after))
+    return _learned(task, after)
+
+
+def planned_episode(task: Task, progress: Progress) -> tuple[Progress, np.ndarray]:
+    """The data of one more episode of every run, planned step by step, and what each was paid (runs,)."""
     trial, limits = progress.trial + 1, Limits(*(jnp.asarray(end, jnp.float32) for end in task.limits))
     keys = jnp.stack([_key(seed, trial, _PLAN) for seed in task.seeds])
     horizon = task.settings.cem.horizon
@@ -113,20 +124,15 @@ def next_trial(task: Task, progress: Progress) -> Progress:
         actions, plans = act(ensembles, told, plans, limits, now, cost=task.cost, settings=task.settings)
         return np.asarray(actions, float)
 
-    after, returns = _episode(task, progress, policy, _rngs(task, trial))
-    paid = np.concatenate([progress.returns, returns[:, None]], axis=1)
-    shown = np.concatenate([progress.shown, progress.seen[:, None]], axis=1)
-    after = replace(after, returns=paid, shown=shown)
-    if task.renew is not None and trial < task.trials:
-        after = replace(after, seen=task.renew(after))
-    return _learned(task, after)
+    return _episode(task, progress, policy, _rngs(task, trial))
 
 
 def _episode(
     task: Task, progress: Progress, policy: Policy, rngs: Sequence[np.random.Generator]
 ) -> tuple[Progress, np.ndarray]:
     """The data of one more episode, and what each run was paid in it."""
-    x, y, rows = progress.x.copy(), progress.y.copy(), progress.rows
+    rows, room = progress.rows, progress.rows + task.steps
+    x, y = _grown(progress.x, room), _grown(progress.y, room)
     states, returns = task.world.reset(rngs), np.zeros(len(rngs))
     for step in range(task.steps):
         actions = np.clip(policy(states, step), *task.limits)
@@ -187,6 +193,7 @@ def load_progress(file: Path, task: Task) -> Progress:
 
 
 def _grown(filled: np.ndarray, capacity: int) -> np.ndarray:
-    whole = np.zeros((len(filled), capacity, filled.shape[2]))
+    """A copy with room for so many rows at least."""
+    whole = np.zeros((len(filled), max(capacity, filled.shape[1]), filled.shape[2]))
     whole[:, : filled.shape[1]] = filled
     return whole
