@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import jax
 import numpy as np
 
 from forebear._checks import InputError, check_whole
+from forebear.control.schooling import host
 
 if TYPE_CHECKING:
     from gymnasium.vector import VectorEnv
@@ -100,18 +100,16 @@ def train_sac(
 
 
 def on_cpu(envs: VectorEnv) -> VectorEnv:
-    """The same environments, stepped on the CPU: few rows at a time are not worth the way to a GPU."""
+    """The same environments, stepped on the CPU."""
     from gymnasium.vector import VectorWrapper
-
-    cpu = jax.devices("cpu")[0]
 
     class OnCpu(VectorWrapper):
         def reset(self, **options: Any) -> Any:
-            with jax.default_device(cpu):
+            with host():
                 return self.env.reset(**options)
 
         def step(self, actions: Any) -> Any:
-            with jax.default_device(cpu):
+            with host():
                 return self.env.step(actions)
 
     return OnCpu(envs)

@@ -1,0 +1,103 @@
+"""The twin that a policy is trained in: fitted, distilled, and kept for a training that is interrupted."""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import jax
+import pandas as pd
+
+from forebear.data.table import read_columns
+from forebear.run.folder import read_json, write_json
+from forebear.twin.fit import fit_twin
+from forebear.twin.settings import TwinSettings
+from forebear.twin.store import load_twin
+from forebear.twin.twin import Twin
+
+
+@dataclass(frozen=True)
+class School:
+    """How long a twin and its student learn."""
+
+    steps: int = 20_000
+    """of the flow, at forebear's own batch and rate for twins"""
+    rows: int = 32_768
+    """inputs at which the student asks the flow"""
+    lessons: int = 20_000
+    """steps of the student"""
+
+
+class Schooled(NamedTuple):
+    """A one-pass twin, and how it was made."""
+
+    twin: Twin
+    about: dict[str, Any]
+    """rows and inputs, seconds, and the errors of the student against the flow"""
+
+
+def schooled_twin(
+    table: pd.DataFrame,
+    ancestors: Mapping[str, Sequence[str]],
+    school: School,
+    *,
+    seed: int,
+    periodic: Mapping[str, float] | None = None,
+    place: Path | None = None,
+) -> Schooled:
+    """A distilled twin of these targets, its numbers on the CPU; one that `place` holds already is taken from there.
+
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> table = pd.DataFrame(rng.normal(size=(300, 2)), columns=["x", "y"])
+    >>> made = schooled_twin(table, {"y": ["x"]}, School(steps=20, rows=64, lessons=20), seed=0)
+    >>> made.twin.inputs, made.about["rows"]
+    (('x',), 300)
+    """
+    with _folder(place) as folder:
+        kept, note = Path(folder) / "twin", Path(folder) / "twin.json"
+        if not note.is_file():
+            about = _teach(table, ancestors, school, seed, periodic or {}, kept)
+            write_json(note, about)
+        with host():
+            return Schooled(load_twin(kept), read_json(note, "remove it and start again"))
+
+
+def host() -> AbstractContextManager[Any]:
+    """What is made or called inside lives on the CPU: an environment of a few rows is not worth the way to a GPU."""
+    return jax.default_device(jax.devices("cpu")[0])
+
+
+def _teach(
+    table: pd.DataFrame,
+    ancestors: Mapping[str, Sequence[str]],
+    school: School,
+    seed: int,
+    periodic: Mapping[str, float],
+    folder: Path,
+) -> dict[str, Any]:
+    inputs = list(dict.fromkeys(name for names in ancestors.values() for name in names))
+    periods = {name: period for name, period in periodic.items() if name in inputs}
+    columns = read_columns(table, "the table", [*inputs, *ancestors], periods)
+    started = time.perf_counter()
+    settings = TwinSettings.resolve({"steps": school.steps})
+    teacher = fit_twin(columns, ancestors, joint=False, settings=settings, seed=seed)
+    fitted = time.perf_counter()
+    student = teacher.distil(rows=school.rows, steps=school.lessons, seed=seed, progress=False)
+    student.save(folder)
+    return {
+        "rows": len(table),
+        "inputs": {target: list(names) for target, names in ancestors.items()},
+        "fit_s": fitted - started,
+        "distil_s": time.perf_counter() - fitted,
+        "distillation": student.distillation,
+    }
+
+
+def _folder(place: Path | None) -> AbstractContextManager[Any]:
+    return tempfile.TemporaryDirectory() if place is None else nullcontext(place)

@@ -1,0 +1,62 @@
+"""Figures of policies: how they learned, and what they are paid in the true system."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from forebear.report.figures import GONE, INK, JUMP, KEPT
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+_COLOURS = (INK, KEPT, JUMP, "#7a5195", "#bc8f3a", "#4c9f70")
+
+
+def returns_figure(
+    rows: Sequence[Mapping[str, Any]], title: str, *, line: tuple[str, float], thousands: str = "thousand transitions"
+) -> Figure:
+    """Learning curves at the left; at the right the returns of every policy, as boxes from 5 to 95 per cent.
+
+    Arguments:
+        rows: of each regime: its name, `curve`, and `returns` in the true system.
+        line: a return to compare with, and its name.
+    """
+    drawn = Figure(figsize=(11, 0.45 * len(rows) + 2.4), layout="constrained")
+    left, right = drawn.subplots(1, 2)
+    for colour, row in zip(_COLOURS, rows, strict=False):
+        if row["curve"]:
+            steps = [one["timesteps"] / 1_000 for one in row["curve"]]
+            left.plot(steps, [one["mean"] for one in row["curve"]], color=colour, label=row["regime"])
+    left.set_xlabel(thousands)
+    left.set_ylabel("mean return while training")
+    left.legend(loc="lower right", frameon=False, fontsize=8)
+    _boxes(right, rows)
+    name, value = line
+    right.axvline(value, color=GONE, linewidth=1, linestyle=":", label=name)
+    right.legend(loc="lower left", frameon=False, fontsize=8)
+    drawn.suptitle(title, fontsize=12, color=INK, x=0.01, ha="left")
+    return drawn
+
+
+def _boxes(axis: Axes, rows: Sequence[Mapping[str, Any]]) -> None:
+    places = np.arange(len(rows))[::-1]
+    found = axis.boxplot(
+        [row["returns"] for row in rows],
+        positions=places,
+        orientation="horizontal",
+        widths=0.55,
+        whis=(5, 95),
+        showfliers=False,
+        showmeans=True,
+        patch_artist=True,
+        medianprops={"color": INK},
+        meanprops={"marker": "D", "markersize": 4, "markerfacecolor": INK, "markeredgecolor": INK},
+    )
+    for box, colour in zip(found["boxes"], _COLOURS, strict=False):
+        box.set(facecolor=colour, alpha=0.35)
+    axis.set_yticks(places, [row["regime"] for row in rows])
+    axis.set_xlabel("return in the true system; the diamond is the mean")
