@@ -187,6 +187,11 @@ def _act(model: Any, params: Any) -> Act:
     return act
 
 
+def check_sac() -> None:
+    """Say at once that an extra is missing, and not after a twin has been trained."""
+    _sbx()
+
+
 def _sbx() -> Any:
     try:
         with warnings.catch_warnings():

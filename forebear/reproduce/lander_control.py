@@ -35,8 +35,10 @@ _MOST_PROCESSES = 4
 
 def practise(regime: str, seed: int, quick: bool, place: Path | None = None) -> Rows:
     """Train in one regime, and fly the last policy in the true environment."""
+    from forebear.control.sac import check_sac, train_sac
+
+    check_sac()
     from forebear.control.lander import LanderVectorEnv, fly
-    from forebear.control.sac import train_sac
 
     if regime == TRUE:
         envs, told = LanderVectorEnv(_count(quick)), {}

@@ -42,8 +42,10 @@ TRANSFERS, FAILS = -150.0, -300.0
 
 def practise(regime: str, seed: int, quick: bool, place: Path | None = None) -> Rows:
     """Train in one regime, and play the best policy in the true system."""
+    from forebear.control.sac import check_sac, on_cpu, train_sac
+
+    check_sac()
     from forebear.control.pendulum import PendulumVectorEnv, swing_up
-    from forebear.control.sac import on_cpu, train_sac
 
     # The rule finds lags 0 and 1, as one of the regimes has them: with data and a seed of its own it is a repeat.
     seed = seed + (regime == FOUND)
@@ -79,6 +81,9 @@ def _learned(regime: str, seed: int, quick: bool, place: Path | None) -> tuple[V
 
 def idle(seed: int, quick: bool, place: Path | None = None) -> Rows:
     """What doing nothing is paid on the same episodes."""
+    from forebear.control.sac import check_sac
+
+    check_sac()
     from forebear.control.pendulum import PendulumVectorEnv, swing_up
 
     del seed, place
