@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -132,6 +132,26 @@ def test_a_kernel_that_is_never_held_gives_the_same_path(monkeypatch: pytest.Mon
         assert one.removed == other.removed
         np.testing.assert_allclose(one.nsr, other.nsr, rtol=1e-8)
         np.testing.assert_allclose(one.scores, other.scores, rtol=1e-6)
+
+
+def test_a_walk_goes_on_from_the_fits_that_are_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(5, 1, 300))
+    y = np.stack([np.sin(x[0, 0]) + x[1, 0], x[2, 0] * x[1, 0]], axis=1)
+    units = {name: (place,) for place, name in enumerate("abcd")}
+    fits: dict[tuple[int, ...], pruning.Fit] = {}
+    whole = prune(x, y, units, nugget=1.0, fits=fits)
+    last = fits.pop(())
+    asked = []
+
+    def counted(kernel: Dense, *rest: Any) -> Any:
+        asked.append(kernel)
+        return ridge(kernel, *rest)
+
+    monkeypatch.setattr(pruning, "ridge", counted)
+    again = prune(x, y, units, nugget=1.0, fits=fits)
+    assert len(asked) == 1 and fits[()] == last
+    assert [path.record() for path in again] == [path.record() for path in whole]
 
 
 def test_a_rough_kernel_that_does_not_fit_is_refused_with_the_number_that_would() -> None:
@@ -306,7 +326,7 @@ def test_cross_errors_equal_the_reference(samplers: int, rows: int) -> None:
     nuggets = np.array([0.01, 1.0, 20.0])
     expected = [plain_cross_error(kernel, y, nugget) for nugget in nuggets]
     ours = cross_errors(kernel, np.stack([y, -y], axis=2), nuggets)
-    np.testing.assert_allclose(ours, expected, rtol=1e-9)
+    np.testing.assert_allclose(ours, np.stack([expected, expected], axis=1), rtol=1e-9)
 
 
 def test_choice_follows_roughness_and_noise() -> None:
@@ -316,13 +336,14 @@ def test_choice_follows_roughness_and_noise() -> None:
     def embed(lengthscale: float, latent_lengthscale: float) -> np.ndarray:
         return factors.stack([factors.real(x, lengthscale), factors.real(z, latent_lengthscale)], 300)
 
-    smooth = choose(embed, (0.5 * x + 0.5 * z)[None, :, None])
-    rough_in_z = choose(embed, (0.5 * x + np.sign(np.sin(4 * z)))[None, :, None])
+    y = np.stack([0.5 * x + 0.5 * z, 0.5 * x + np.sign(np.sin(4 * z))], axis=1)
+    smooth, rough_in_z = choose(embed, y[None])
     assert smooth.lengthscale >= 2.0 and smooth.latent_lengthscale >= 1.0
     assert rough_in_z.latent_lengthscale == 0.3
     clean = np.sin(3 * x) * np.ones((2, 1))
     noisy = clean + 2.0 * rng.normal(size=(2, 300))
-    assert choose(embed, clean[..., None]).nugget < choose(embed, noisy[..., None]).nugget
+    of_clean, of_noisy = choose(embed, np.stack([clean, noisy], axis=2))
+    assert of_clean.nugget < of_noisy.nugget
 
 
 def test_what_two_samplers_do_not_share_is_noise() -> None:
@@ -335,5 +356,5 @@ def test_what_two_samplers_do_not_share_is_noise() -> None:
     def embed(lengthscale: float, _: float) -> np.ndarray:
         return factors.stack([factors.real(x, lengthscale)], 300)
 
-    assert choose(embed, draws[:1, :, None], **grid) == Choice(0.3, 1.0, 0.01)
-    assert choose(embed, draws[..., None], **grid).lengthscale == 4.0
+    assert choose(embed, draws[:1, :, None], **grid) == [Choice(0.3, 1.0, 0.01)]
+    assert choose(embed, draws[..., None], **grid)[0].lengthscale == 4.0

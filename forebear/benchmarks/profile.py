@@ -12,7 +12,7 @@ from typing import Any
 STAGES = {
     "train samplers": ("forebear.discovery.study", "_fit_folds"),
     "sample": ("forebear.discovery.study", "distil"),
-    "choose kernel": ("forebear.discovery.study", "_hyperparameters"),
+    "choose kernel": ("forebear.discovery.trace", "_hyperparameters"),
     "build kernels": ("forebear.discovery.path", "Dense.of Dense.without"),
     "factorise": ("forebear.discovery.path", "ridge"),
     "scores": ("forebear.discovery.path", "Dense.energies"),

@@ -19,6 +19,7 @@ from forebear.discovery.found import Found
 from forebear.discovery.scattered import Work, on_cluster
 from forebear.discovery.settings import Settings, resolve
 from forebear.discovery.study import Outcome, Study, Tick, study
+from forebear.discovery.trace import companies
 from forebear.flow.sampler import NetworkSampler, Sampler
 from forebear.flow.samplers import SAMPLERS
 from forebear.kernel.memory import dense_rows
@@ -202,13 +203,14 @@ def _check_folds(table: Table, runs: int, config: Settings) -> None:
 
 def _memory(table: Table, studies: Sequence[Study], config: Settings, jobs: Any) -> Memory:
     """The estimate for one process; too much for this machine is refused, for a cluster's workers nobody can tell."""
-    flow = config.flow
+    flow, distilled = config.flow, config.kernel.distilled
     size = Size(
         rows=studies[0].rows or table.rows,
         columns=len(table.columns),
         together=max(len(study.questions) for study in studies),
-        distilled=config.kernel.distilled,
+        distilled=distilled,
         dense=dense_rows(),
+        side_by_side=max(len(some) for study in studies for some in companies(study.questions, distilled)),
         tested=config.certificate.tested if studies[0].certified else 0,
         width=flow.width,
         depth=flow.depth,

@@ -16,38 +16,47 @@ ROWS_TO_TUNE = 1_200
 
 
 class Draws(NamedTuple):
-    """Rows of the table with a draw of the law at each."""
+    """Rows of the table with a draw of every law at each: targets share rows and latents, so that they can share
+    kernels."""
 
     rows: np.ndarray
     """(M,) row numbers"""
     z: np.ndarray
     """(M, latents)"""
     y: np.ndarray
-    """(M, outputs); each row's draw comes from the law that was not trained on that row"""
+    """(M, outputs) of all laws; each row's draw comes from the law that was not trained on that row"""
     rivals: np.ndarray
-    """(laws, few, outputs): what every law draws at the first few of the rows, from the same latents"""
+    """(folds, few, outputs): what the law of every fold draws at the first few of the rows, from the same latents"""
+
+    def of(self, outputs: Sequence[int]) -> Draws:
+        """The draws of some of the outputs."""
+        return self._replace(y=self.y[:, list(outputs)], rivals=self.rivals[..., list(outputs)])
 
 
 def distil(
-    laws: Sequence[Law],
+    laws: Sequence[Sequence[Law]],
     fold: np.ndarray,
     table: Table,
-    inputs: Sequence[str],
+    inputs: Sequence[Sequence[str]],
     count: int,
     *,
     rng: np.random.Generator,
 ) -> Draws:
-    """Draw `count` rows, a latent for each, and the answer of the law of the row's fold.
+    """Draw `count` rows, latents for each, and the answers of the laws of the row's fold.
 
-    `fold` (rows,) says which of the laws to ask at a row. No row comes twice before every row has come once;
-    beyond that rows are reused with fresh latents.
+    `laws` are by fold, then by task, with `inputs` by task; `fold` (rows,) says which of them to ask at a row. No row
+    comes twice before every row has come once; beyond that rows are reused with fresh latents.
     """
     rounds = -(-count // table.rows)
     rows = np.concatenate([rng.permutation(table.rows) for _ in range(rounds)])[:count]
-    z = rng.normal(size=(count, laws[0].latents))
-    given = table.frame(inputs).iloc[rows].reset_index(drop=True)
-    # Every law draws at every row: its compiled sampler then always sees the same shape.
-    drawn = np.stack([np.asarray(law.push(given, z), float).reshape(count, -1) for law in laws])
+    z = rng.normal(size=(count, max(law.latents for law in laws[0])))
+    outputs = []
+    for task, names in enumerate(inputs):
+        given = table.frame(names).iloc[rows].reset_index(drop=True)
+        # Every law draws at every row: its compiled sampler then always sees the same shape.
+        of_task = [law.push(given, z[:, : law.latents]) for law in (of_fold[task] for of_fold in laws)]
+        outputs.append(np.stack([np.asarray(y, float).reshape(count, -1) for y in of_task]))
+    drawn = np.concatenate(outputs, axis=2)
     if not np.isfinite(drawn).all():
         raise FloatingPointError("the sampler returned values that are not finite")
     return Draws(rows, z, drawn[fold[rows], np.arange(count)], drawn[:, :ROWS_TO_TUNE])

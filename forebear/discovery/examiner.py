@@ -39,15 +39,16 @@ class CertificateSettings:
     tested: int = 10_000
     """rows whose latents are tested, at most"""
     subset_steps: int | None = None
-    """training steps of the flow that serves every subset; None: 1,000, and 100 more for each unit up to 2,000"""
+    """training steps of the flow that serves every subset; None: 700, and 100 more for each unit, between 1,000 and
+    2,000"""
 
     def steps_for(self, units: int) -> int:
         """Training steps where there are so many units: more of them have more subsets.
 
         >>> CertificateSettings().steps_for(3), CertificateSettings().steps_for(50)
-        (1300, 2000)
+        (1000, 2000)
         """
-        return min(2_000, 1_000 + 100 * units) if self.subset_steps is None else self.subset_steps
+        return min(2_000, max(1_000, 700 + 100 * units)) if self.subset_steps is None else self.subset_steps
 
     def matters(self, verdict: Verdict) -> bool:
         """Whether an effect is large enough to count, if it is there at all."""

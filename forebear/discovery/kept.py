@@ -11,7 +11,7 @@ import numpy as np
 
 from forebear.discovery.dependence import Verdict
 from forebear.discovery.distil import Draws
-from forebear.discovery.path import Path
+from forebear.discovery.path import Fit, Path
 from forebear.discovery.search import Evidence
 from forebear.run.parts import Parts
 
@@ -21,21 +21,14 @@ _DAMAGED = (KeyError, TypeError, ValueError, AttributeError, IndexError)
 class Drawn(NamedTuple):
     """What the samplers of a study drew."""
 
-    draws: tuple[Draws, ...]
-    """one for each law"""
+    draws: Draws
     state: Mapping[str, Any]
     """of numpy's generator, where the next stage takes it up"""
     notes: tuple[str, ...]
 
     def keep(self, parts: Parts) -> None:
         """As safetensors."""
-        arrays = {
-            f"{number}.{name}": array
-            for number, draws in enumerate(self.draws)
-            for name, array in draws._asdict().items()
-        }
-        about = {"laws": len(self.draws), "state": self.state, "notes": self.notes}
-        parts.keep_arrays("draws", arrays, about)
+        parts.keep_arrays("draws", self.draws._asdict(), {"state": self.state, "notes": self.notes})
 
     @classmethod
     def kept(cls, parts: Parts) -> Drawn | None:
@@ -45,16 +38,15 @@ class Drawn(NamedTuple):
             return None
         arrays, about = found
         try:
-            draws = [Draws(*(arrays[f"{n}.{name}"] for name in Draws._fields)) for n in range(about["laws"])]
             generator = np.random.default_rng()
             generator.bit_generator.state = about["state"]
-            return cls(tuple(draws), about["state"], tuple(about["notes"]))
+            return cls(Draws(**arrays), about["state"], tuple(about["notes"]))
         except _DAMAGED:
             return None
 
 
 class Traced(NamedTuple):
-    """The paths from one law: one a target."""
+    """The paths of targets that were traced together."""
 
     paths: tuple[Path, ...]
     notes: tuple[str, ...]
@@ -73,34 +65,79 @@ class Traced(NamedTuple):
             return None
 
 
-class Rounds(dict[frozenset[str], Evidence]):
-    """The sets that were examined for one target; what an earlier process has examined is there from the start.
+class _Kept(dict[Any, Any]):
+    """What is known, by some key; what an earlier process has found out is there from the start.
 
-    Kept now and then: often enough to lose seconds, rarely enough to cost next to nothing. What `update` brings in is
-    not kept: it comes from a second look, whose flow is trained again (or remembered) before it is asked.
+    Kept now and then: often enough to lose seconds, rarely enough to cost next to nothing.
     """
 
-    def __init__(self, parts: Parts, number: int):
+    def __init__(self, parts: Parts, name: str):
         super().__init__()
-        self.parts, self.name = parts, f"examined-{number}"
+        self.parts, self.name = parts, name
         self._again, self._own = 0.0, {}
         for record in parts.get(self.name) or ():
             try:
-                super().__setitem__(frozenset(record["kept"]), _restore(record))
+                key, value = self.restored(record)
+                super().__setitem__(key, value)
             except _DAMAGED:
                 self.clear()
                 break
         self._own = dict(self)
 
-    def __setitem__(self, kept: frozenset[str], evidence: Evidence) -> None:
-        super().__setitem__(kept, evidence)
-        self._own[kept] = evidence
+    @staticmethod
+    def record(key: Any, value: Any) -> Any:
+        """Plain lists and numbers; `restored` is the way back."""
+        raise NotImplementedError
+
+    @staticmethod
+    def restored(record: Any) -> tuple[Any, Any]:
+        """Key and value that a record was made from."""
+        raise NotImplementedError
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        super().__setitem__(key, value)
+        self._own[key] = value
         now = time.monotonic()
         if self.parts.folder is not None and now >= self._again:
-            with suppress(ValueError):  # a number that JSON does not have: examined again, then
-                self.parts.keep(self.name, [_record(*item) for item in self._own.items()])
+            with suppress(ValueError):  # a number that JSON does not have: found out again, then
+                self.parts.keep(self.name, [self.record(*item) for item in self._own.items()])
             done = time.monotonic()
             self._again = done + max(1.0, 20 * (done - now))
+
+
+class Steps(_Kept):
+    """The fits of one walk down, by the numbers of the units that are left."""
+
+    @staticmethod
+    def record(key: tuple[int, ...], value: Fit) -> dict[str, Any]:
+        """As JSON, which loses nothing."""
+        return {"units": key, **value._asdict()}
+
+    @staticmethod
+    def restored(record: dict[str, Any]) -> tuple[tuple[int, ...], Fit]:
+        """What `record` recorded."""
+        return tuple(record.pop("units")), Fit(**record)
+
+
+class Rounds(_Kept):
+    """The sets that were examined for one target.
+
+    What `update` brings in is not kept: it comes from a second look, whose flow is trained again (or remembered)
+    before it is asked.
+    """
+
+    def __init__(self, parts: Parts, number: int):
+        super().__init__(parts, f"examined-{number}")
+
+    @staticmethod
+    def record(key: frozenset[str], value: Evidence) -> dict[str, Any]:
+        """As JSON, which loses nothing."""
+        return _record(key, value)
+
+    @staticmethod
+    def restored(record: dict[str, Any]) -> tuple[frozenset[str], Evidence]:
+        """What `record` recorded."""
+        return frozenset(record["kept"]), _restore(record)
 
 
 def _record(kept: frozenset[str], evidence: Evidence) -> dict[str, Any]:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -94,6 +94,17 @@ class Path:
         return pd.concat([table, pd.DataFrame(self.scores, columns=list(self.units))], axis=1)
 
 
+class Fit(NamedTuple):
+    """What a fit with some of the units says about the targets that pass there."""
+
+    nsr: list[float]
+    signal: list[float]
+    nugget: float
+    """against factors of 1 + k"""
+    energy: list[list[float]]
+    """(units there, targets)"""
+
+
 _UNIT = Lengthscales(1.0, 1.0)
 
 
@@ -105,6 +116,7 @@ def prune(
     *,
     drop: float = 0.0,
     lengthscales: Lengthscales = _UNIT,
+    fits: MutableMapping[tuple[int, ...], Fit] | None = None,
     tick: Callable[[float], None] = lambda share: None,
 ) -> list[Path]:
     """For each target: fit, score, remove the unit with the least score, and so on down to none.
@@ -114,7 +126,8 @@ def prune(
     inputs) stay. `nugget` is against factors of 1 + k. While more than `MANY` units are left, the share `drop` of
     them with the least scores goes at once; 0 removes one at a time throughout. The lengthscales are recorded, not
     used: they are already in `points`. Targets walk down side by side, and share the kernel and its factorisation as
-    long as the same units are left; at most one kernel a target is held at a time.
+    long as the same units are left; at most one kernel a target is held at a time. `fits` holds those of the same
+    walk that are known already, by the numbers of the units that are left, and takes up the others.
 
     >>> rng = np.random.default_rng(0)
     >>> x = rng.normal(size=(3, 1, 200))
@@ -123,7 +136,7 @@ def prune(
     ('b', ('b',), 4)
     """
     with one_thread():
-        return _prune(points, y, units, nugget, drop, lengthscales, tick)
+        return _prune(points, y, units, nugget, drop, lengthscales, {} if fits is None else fits, tick)
 
 
 def _prune(
@@ -133,6 +146,7 @@ def _prune(
     nugget: float,
     drop: float,
     lengthscales: Lengthscales,
+    fits: MutableMapping[tuple[int, ...], Fit],
     tick: Callable[[float], None],
 ) -> list[Path]:
     names = tuple(units)
@@ -146,15 +160,18 @@ def _prune(
         going = 1 if left <= MANY else max(1, min(int(drop * left), left - MANY))
         while level:
             active, (kernel, here) = level.popitem()
-            factors = always + sum(len(units[names[u]]) for u in active)
-            fit = ridge(kernel, y, nugget * 0.5**factors)
-            energy = kernel.energies(fit.alpha, [units[names[u]] for u in active]) if active else np.empty((0, 0))
+            if active not in fits:
+                members = [units[names[u]] for u in active]
+                factors = always + sum(map(len, members))
+                fits[active] = _fit(kernel, y[:, [walk.target for walk in here]], nugget, factors, members)
+            fit = fits[active]
             fresh: dict[tuple[int, ...], list[int]] = {}
-            for walk in here:
-                walk.note(float(fit.nsr[walk.target]), fit.nugget * 2.0**factors)
+            for place, walk in enumerate(here):
+                walk.note(fit.nsr[place], fit.nugget)
                 if not active:
                     continue
-                gone = walk.weigh(active, energy[:, walk.target], float(fit.signal[walk.target]), going)
+                energy = np.array([of_unit[place] for of_unit in fit.energy])
+                gone = walk.weigh(active, energy, fit.signal[place], going)
                 walk.removed += [names[unit] for unit in gone]
                 rest = tuple(unit for unit in active if unit not in gone)
                 members = [m for unit in gone for m in units[names[unit]]]
@@ -170,6 +187,12 @@ def _prune(
         tick(1 - left / (len(names) + 1))
     tick(1.0)
     return [walk.path(names, lengthscales) for walk in walks]
+
+
+def _fit(kernel: Dense | Tiled, y: np.ndarray, nugget: float, factors: int, members: Sequence[Sequence[int]]) -> Fit:
+    fit = ridge(kernel, y, nugget * 0.5**factors)
+    energy = kernel.energies(fit.alpha, members).tolist() if members else []
+    return Fit(fit.nsr.tolist(), fit.signal.tolist(), fit.nugget * 2.0**factors, energy)
 
 
 MANY = 32

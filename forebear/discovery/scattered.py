@@ -1,4 +1,4 @@
-"""A discovery as tasks on a cluster: for each study a training, then the path of each target, then certificates."""
+"""A discovery as tasks on a cluster: for each study a training, paths of a few targets each, certificates."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from typing import Any
 from forebear.data.table import Table
 from forebear.discovery.kept import Drawn, Traced
 from forebear.discovery.settings import Settings
-from forebear.discovery.study import Outcome, Study, conclude, draw, tasks_of, trace
+from forebear.discovery.study import Outcome, Study, conclude, draw, trace
+from forebear.discovery.trace import companies
 from forebear.flow.sampler import NetworkSampler, Sampler
 from forebear.run.engine import Failures
 from forebear.run.parts import Parts
@@ -62,7 +63,7 @@ def _submit(tasks: Any, work: Work, place: int, number: int, parts: Parts) -> No
     kept_draws = Drawn.kept(parts)
     drawn = tasks.submit((place, None), _draw, number) if kept_draws is None else tasks.put(kept_draws)
     traced = []
-    for part in range(tasks_of(study)):
+    for part in range(len(companies(study.questions, work.settings.kernel.distilled))):
         kept = Traced.kept(parts, part)
         traced.append(kept or tasks.submit((place, part), _trace, number, part, drawn))
     tasks.submit((place, None), _conclude, number, drawn, *traced)
@@ -73,7 +74,7 @@ def _draw(work: Work, number: int) -> Drawn:
 
 
 def _trace(work: Work, number: int, part: int, drawn: Drawn) -> Traced:
-    return trace(work.table, work.studies[number], work.settings, part, drawn.draws[part])
+    return trace(work.table, work.studies[number], work.settings, part, drawn.draws)
 
 
 def _conclude(work: Work, number: int, drawn: Drawn, *traced: Traced) -> dict[str, Outcome]:

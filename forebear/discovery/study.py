@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from threading import Event
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,14 +18,13 @@ from forebear.discovery.certificate import Certificate
 from forebear.discovery.certify import Panel, certify
 from forebear.discovery.choose import LargestJump
 from forebear.discovery.coupling import couple
-from forebear.discovery.distil import Draws, Lengthscales, distil, embed, standard
-from forebear.discovery.kept import Drawn, Rounds, Traced
-from forebear.discovery.path import Path, prune
+from forebear.discovery.distil import Draws, distil
+from forebear.discovery.kept import Drawn, Rounds, Steps, Traced
+from forebear.discovery.path import Path
 from forebear.discovery.settings import Settings
+from forebear.discovery.trace import companies, trace_paths
 from forebear.flow.sampler import Law, NetworkSampler, Sampler, Task
-from forebear.kernel.settings import KernelSettings
-from forebear.kernel.threads import one_thread
-from forebear.kernel.tune import Choice, choose
+from forebear.kernel.threads import cores, one_thread
 from forebear.run.notes import gathered
 from forebear.run.parts import NOTHING_KEPT, Parts, remembering
 
@@ -82,13 +83,12 @@ def study(
 ) -> dict[str, Outcome]:
     """The pruning path of every target of the study and, where asked for, its certificate.
 
-    Four kinds of part are kept as they are made, and not made again: weights of each training, draws, the path of
-    each target, and the sets that the certificate has examined.
+    Five kinds of part are kept as they are made, and not made again: weights of each training, draws, the fits of a
+    path, paths, and the sets that the certificate has examined.
     """
     drawn = draw(table, work, sampler, settings, parts, tick)
-    traced = [
-        trace(table, work, settings, number, drawn.draws[number], parts, tick) for number in range(tasks_of(work))
-    ]
+    together = companies(work.questions, settings.kernel.distilled)
+    traced = [trace(table, work, settings, number, drawn.draws, parts, tick) for number in range(len(together))]
     return conclude(table, work, settings, drawn, traced, parts, tick)
 
 
@@ -105,29 +105,15 @@ def draw(
     if kept is not None:
         tick("train", 1.0)
         return kept
-    with _stage(parts, "flow") as notes:
+    with _stage() as notes:
         ground = _begin(table, work, settings)
         tasks = _tasks(work)
-        laws = _fit_folds(ground, tasks, sampler, lambda share: tick("train", share))
-        draws = tuple(
-            distil(
-                [of_fold[number] for of_fold in laws],
-                ground.fold,
-                ground.table,
-                task.inputs,
-                settings.kernel.distilled,
-                rng=ground.rng,
-            )
-            for number, task in enumerate(tasks)
-        )
+        laws = _fit_folds(ground, tasks, sampler, parts, lambda share: tick("train", share))
+        inputs = [task.inputs for task in tasks]
+        draws = distil(laws, ground.fold, ground.table, inputs, settings.kernel.distilled, rng=ground.rng)
     drawn = Drawn(draws, dict(ground.rng.bit_generator.state), tuple(notes))
     drawn.keep(parts)
     return drawn
-
-
-def tasks_of(work: Study) -> int:
-    """How many times `trace` is to be called: once a target, once in all for a joint law."""
-    return len(_tasks(work))
 
 
 def trace(
@@ -139,20 +125,26 @@ def trace(
     parts: Parts = NOTHING_KEPT,
     tick: Tick = lambda stage, share: None,
 ) -> Traced:
-    """The pruning path of one target (of all, when their law is joint): the second stage. Draws no random numbers."""
+    """The paths of one of the `companies` of targets: the second stage. Draws no random numbers."""
     kept = Traced.kept(parts, number)
     if kept is not None:
         return kept
-    with _stage(parts, "path") as notes:
-        table, count = _rows_of(table, work)[0], tasks_of(work)
+    together = companies(work.questions, settings.kernel.distilled)
+    mine = together[number]
+    with _stage() as notes:
 
         def inner(share: float) -> None:
-            tick("prune", (number + share) / count)
+            tick("prune", (number + share) / len(together))
 
-        paths, asked = _paths(table, work.questions[number], draws, settings, inner)
-    targets = _tasks(work)[number].targets
-    raised = [_raised(target, path, asked) for target, path in zip(targets, paths, strict=True)]
-    traced = Traced(tuple(paths), (*notes, *(note for note in raised if note)))
+        paths, told = trace_paths(
+            _rows_of(table, work)[0],
+            [work.questions[place] for place in mine],
+            draws.of(mine),
+            settings,
+            lambda name: Steps(parts, f"fits-{number}-{name}"),
+            inner,
+        )
+    traced = Traced(tuple(paths), (*notes, *told))
     traced.keep(parts, number)
     return traced
 
@@ -167,24 +159,26 @@ def conclude(
     tick: Tick = lambda stage, share: None,
 ) -> dict[str, Outcome]:
     """The third stage: the certificates, where asked for, and all that was found out about each target."""
-    tasks = _tasks(work)
-    paths = {
-        t: p for task, of in zip(tasks, traced, strict=True) for t, p in zip(task.targets, of.paths, strict=True)
+    together = companies(work.questions, settings.kernel.distilled)
+    found = {
+        number: (path, of.notes)
+        for mine, of in zip(together, traced, strict=True)
+        for number, path in zip(mine, of.paths, strict=True)
     }
-    with _stage(parts, "subsets") as notes:
+    paths = {question.target: found[number][0] for number, question in enumerate(work.questions)}
+    with _stage() as notes, remembering(parts, "subsets"):
         certificates = _certificates(table, work, paths, settings, drawn, parts, tick) if work.certified else {}
     every = (*drawn.notes, *notes)
-    own = {t: of.notes for task, of in zip(tasks, traced, strict=True) for t in task.targets}
     return {
-        target: Outcome(path, certificates.get(target), tuple(dict.fromkeys((*every, *own[target]))))
-        for target, path in paths.items()
+        target: Outcome(path, certificates.get(target), tuple(dict.fromkeys((*every, *found[number][1]))))
+        for number, (target, path) in enumerate(paths.items())
     }
 
 
 @contextmanager
-def _stage(parts: Parts, name: str) -> Iterator[list[str]]:
-    """One thread for BLAS, trainings kept, warnings gathered, and lack of memory told as such."""
-    with one_thread(), remembering(parts, name), gathered() as notes:
+def _stage() -> Iterator[list[str]]:
+    """One thread for BLAS, warnings gathered, and lack of memory told as such."""
+    with one_thread(), gathered() as notes:
         try:
             yield notes
         except RuntimeError as error:
@@ -251,84 +245,52 @@ _HELD_OUT_ROWS = 4_096
 
 
 def _fit_folds(
-    ground: _Ground, tasks: Sequence[Task], sampler: Sampler | NetworkSampler, tick: Callable[[float], None]
+    ground: _Ground,
+    tasks: Sequence[Task],
+    sampler: Sampler | NetworkSampler,
+    parts: Parts,
+    tick: Callable[[float], None],
 ) -> list[Sequence[Law]]:
-    """For each fold, the laws of all tasks learned from the rows outside it (from all rows if there is one fold)."""
+    """For each fold, the laws of all tasks learned from the rows outside it (from all rows if there is one fold).
+
+    A step of training is too small to be shared out among cores, so each fold has a thread; all wait until the first
+    one has compiled what they share.
+    """
     table, fold, continuous, rng = ground
     folds = int(fold.max()) + 1
     smallest = table.rows - int(np.bincount(fold).max())
     y = [np.stack([continuous[target] for target in task.targets], axis=1) for task in tasks]
-    laws: list[Sequence[Law]] = []
-    for number in range(folds):
-        seed = int(rng.integers(2**31))
+    seeds = [int(rng.integers(2**31)) for _ in range(folds)]
+    done, compiled = [0.0] * folds, Event()
+
+    def one(number: int) -> Sequence[Law]:
+        def inner(share: float) -> None:
+            done[number] = share
+            compiled.set()
+            tick(sum(done) / folds)
+
         inside = np.flatnonzero(fold == number)
         # Folds differ by a row at most; all are cut to one size, so that the second compiles nothing.
         outside = np.flatnonzero(fold != number)[:smallest] if folds > 1 else inside
-        held_out = inside[: min(_HELD_OUT_ROWS, table.rows // folds)] if folds > 1 else None
         if isinstance(sampler, NetworkSampler):
+            held_out = inside[: min(_HELD_OUT_ROWS, table.rows // folds)] if folds > 1 else None
+            if number:
+                compiled.wait()
+            with remembering(parts, f"flow-{number}"):
+                return sampler.fit_many(table, tasks, y, outside, held_out, seed=seeds[number], tick=inner)
+        part = table.take(outside)
+        laws = [sampler.fit(part.frame(t.inputs), part.frame(t.targets), seed=seeds[number]) for t in tasks]
+        inner(1.0)
+        return laws
 
-            def inner(share: float, done: int = number) -> None:
-                tick((done + share) / folds)
-
-            laws.append(sampler.fit_many(table, tasks, y, outside, held_out, seed=seed, tick=inner))
-        else:
-            part = table.take(outside)
-            laws.append([sampler.fit(part.frame(t.inputs), part.frame(t.targets), seed=seed) for t in tasks])
-            tick((number + 1) / folds)
-    return laws
+    if not isinstance(sampler, NetworkSampler):  # someone else's, which may not like threads
+        return [one(number) for number in range(folds)]
+    with ThreadPoolExecutor(min(folds, cores())) as pool:
+        trained = [pool.submit(one, number) for number in range(folds)]
+        trained[0].add_done_callback(lambda _: compiled.set())  # also if it has failed
+        return [each.result() for each in trained]
 
 
 def _continuous(column: Column, rng: np.random.Generator) -> np.ndarray:
     """A lattice or atoms would be fitted as spikes; a category's codes are a lattice."""
     return find_atoms(column.values).spread(column.values, rng)
-
-
-def _paths(
-    table: Table, question: Question, draws: Draws, settings: Settings, tick: Callable[[float], None]
-) -> tuple[list[Path], float]:
-    """The path of every output of the draws, and the nugget that was asked for; outputs of a joint law share the
-    question but for its target."""
-    columns = [table.columns[name] for name in question.inputs]
-    choice = _hyperparameters(columns, draws, settings.kernel)
-    lengthscale = settings.kernel.lengthscale
-    lengthscales = Lengthscales(choice.lengthscale if lengthscale is None else lengthscale, choice.latent_lengthscale)
-    points = embed(columns, draws.rows, draws.z, lengthscales)
-    place = {name: number for number, name in enumerate(question.inputs)}
-    units = {unit: tuple(place[name] for name in members) for unit, members in question.units.items()}
-    drop = settings.kernel.drop
-    paths = prune(points, standard(draws.y), units, choice.nugget, drop=drop, lengthscales=lengthscales, tick=tick)
-    return paths, choice.nugget
-
-
-def _raised(target: str, path: Path, asked: float) -> str:
-    """What to say when some step needed a larger nugget than was asked for; nothing, when none did."""
-    steps = [nugget for nugget in path.nuggets if nugget > asked * (1 + 1e-9)]
-    if not steps:
-        return ""
-    return (
-        f"target '{target}': the kernel was singular at {len(steps)} of {len(path.nuggets)} steps, and its nugget "
-        f"was raised there from {asked:.2g} to {max(steps):.2g}: set nugget= to that, or leave out inputs that "
-        "repeat others"
-    )
-
-
-def _hyperparameters(columns: Sequence[Column], draws: Draws, kernel: KernelSettings) -> Choice:
-    """What the settings fix, and the best grid point for the rest."""
-    given = kernel.lengthscale
-    grid: dict[str, Sequence[float]] = {}
-    if given is not None:
-        # A lengthscale by column leaves nothing to choose; the number that stands in for it is not used.
-        grid["lengthscales"] = (given if isinstance(given, float | int) else 1.0,)
-    if kernel.latent_lengthscale is not None or not draws.z.shape[1]:
-        grid["latent_lengthscales"] = (kernel.latent_lengthscale or 1.0,)
-    if kernel.nugget is not None:
-        grid["nuggets"] = (kernel.nugget,)
-    if len(grid) == 3:
-        return Choice(*(float(values[0]) for values in grid.values()))
-    few = slice(0, draws.rivals.shape[1])
-
-    def points(lengthscale: float, latent_lengthscale: float) -> np.ndarray:
-        inputs = lengthscale if given is None else given
-        return embed(columns, draws.rows[few], draws.z[few], Lengthscales(inputs, latent_lengthscale))
-
-    return choose(points, np.stack([standard(y) for y in draws.rivals]), **grid)

@@ -10,6 +10,7 @@ from collections.abc import Callable
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import Array
 from jax.typing import ArrayLike
 
@@ -18,8 +19,13 @@ from forebear.flow.settings import FlowSettings
 Velocity = Callable[[ArrayLike, Array], Array]
 
 
-def integrate(velocity: Velocity, start: Array, settings: FlowSettings, *, backward: bool = False) -> Array:
+def integrate(
+    velocity: Velocity, start: Array, settings: FlowSettings, *, backward: bool = False, crowding: float = 1.0
+) -> Array:
     """Carry `start` from t = 0 to t = 1, or from 1 to 0 when `backward`.
+
+    With `crowding` above 1 the steps of rk4 are shorter towards the data, t = 1 - (1 - s)^crowding for equal steps
+    of s: where a law is narrow, velocities change fastest there.
 
     >>> ends = integrate(lambda t, zeta: zeta, jnp.ones((1, 1)), FlowSettings())
     >>> bool(abs(ends[0, 0] - jnp.e) < 1e-4)
@@ -27,22 +33,22 @@ def integrate(velocity: Velocity, start: Array, settings: FlowSettings, *, backw
     """
     if settings.solver == "tsit5":
         return _adaptive(velocity, start, settings.tolerance, backward)
-    return _fixed(velocity, start, settings.ode_steps, backward)
+    return _fixed(velocity, start, 1 - np.linspace(1, 0, settings.ode_steps + 1) ** crowding, backward)
 
 
-def _fixed(velocity: Velocity, start: Array, steps: int, backward: bool) -> Array:
-    h = (-1.0 if backward else 1.0) / steps
-    first = 1.0 if backward else 0.0
+def _fixed(velocity: Velocity, start: Array, times: np.ndarray, backward: bool) -> Array:
+    times = times[::-1] if backward else times
 
-    def step(zeta: Array, number: Array) -> tuple[Array, None]:
-        t = first + number * h
+    def step(zeta: Array, time: tuple[Array, Array]) -> tuple[Array, None]:
+        t, h = time
         k1 = velocity(t, zeta)
         k2 = velocity(t + h / 2, zeta + h / 2 * k1)
         k3 = velocity(t + h / 2, zeta + h / 2 * k2)
         k4 = velocity(t + h, zeta + h * k3)
         return zeta + h / 6 * (k1 + 2 * k2 + 2 * k3 + k4), None
 
-    return jax.lax.scan(step, start, jnp.arange(steps, dtype=start.dtype))[0]
+    steps = (jnp.asarray(times[:-1], start.dtype), jnp.asarray(np.diff(times), start.dtype))
+    return jax.lax.scan(step, start, steps)[0]
 
 
 def _adaptive(velocity: Velocity, start: Array, tolerance: float, backward: bool) -> Array:

@@ -20,6 +20,7 @@ from jax import Array
 from jax.typing import ArrayLike
 
 from forebear.flow.settings import FlowSettings
+from forebear.flow.shuffle import rows_at
 from forebear.run.parts import remembered
 
 Model = TypeVar("Model", bound=eqx.Module)
@@ -57,7 +58,6 @@ class _State(NamedTuple):
     arrays: eqx.Module
     optimiser: optax.OptState
     average: eqx.Module
-    order: Array
     loss: Array
     """(models,) of the latest batch"""
 
@@ -114,7 +114,7 @@ def train(
         jnp.float32(settings.averaging),
     )
     arrays, static = eqx.partition(models, eqx.is_array)
-    state, best = _begin(arrays, rows=rows, models=len(data.y))
+    state, best = _begin(arrays, models=len(data.y))
     first = None
     batch = min(settings.batch, rows)
     validation_key, training_key = jr.split(key)
@@ -136,10 +136,10 @@ def _single(values: ArrayLike) -> Array:
     return jnp.asarray(values, jnp.float32)
 
 
-@partial(jax.jit, static_argnames=("rows", "models"))
-def _begin(arrays: Any, *, rows: int, models: int) -> tuple[_State, _Best]:
+@partial(jax.jit, static_argnames="models")
+def _begin(arrays: Any, *, models: int) -> tuple[_State, _Best]:
     worst = jnp.full(models, jnp.inf, jnp.float32)
-    return _State(arrays, _adam().init(arrays), arrays, jnp.arange(rows), worst), _Best(arrays, worst)
+    return _State(arrays, _adam().init(arrays), arrays, worst), _Best(arrays, worst)
 
 
 def _adam() -> optax.GradientTransformation:
@@ -174,13 +174,12 @@ def _advance(
         return loss(eqx.combine(arrays, static), x_batch * mask, y_batch, key)
 
     gradients = jax.vmap(jax.value_and_grad(model_loss), in_axes=(0, 0, 0, None, 0))
+    order_key, step_key = jr.split(key)
 
     def step(number: Array, state: _State) -> _State:
-        step_key = jr.fold_in(key, number)
-        order_key, noise_key = jr.split(step_key)
-        place = number % batches
-        order = jax.lax.cond(place == 0, lambda: jr.permutation(order_key, rows), lambda: state.order)
-        chosen = jax.lax.dynamic_slice(order, (place * batch,), (batch,))
+        epoch, place = number // batches, number % batches
+        chosen = rows_at(place * batch + jnp.arange(batch), rows, jr.fold_in(order_key, epoch))
+        noise_key = jr.fold_in(step_key, number)
         losses, gradient = gradients(
             state.arrays, masks, data.y[:, chosen], data.x[chosen], jr.split(noise_key, models)
         )
@@ -190,7 +189,7 @@ def _advance(
         # Early on the average forgets faster, so that it does not remember the random start.
         decay = jnp.minimum(recipe.averaging, number / (number + 10.0))
         average = jax.tree.map(lambda m, a: decay * m + (1 - decay) * a, state.average, arrays)
-        return _State(arrays, optimiser, average, order, losses)
+        return _State(arrays, optimiser, average, losses)
 
     return jax.lax.fori_loop(start, stop, step, state)
 

@@ -40,17 +40,18 @@ def choose(
     lengthscales: Sequence[float] = LENGTHSCALES,
     latent_lengthscales: Sequence[float] = LATENT_LENGTHSCALES,
     nuggets: Sequence[float] = NUGGETS,
-) -> Choice:
-    """The grid point with the least cross-prediction error.
+) -> list[Choice]:
+    """For each target the grid point with the least cross-prediction error.
 
     `embed(lengthscale, latent_lengthscale)` gives the points of the kernel, see `forebear.kernel.factors`; y has
     shape (samplers, rows, targets): draws of each sampler at the same inputs and latents. With one sampler the error
     is that of plain prediction at other rows. Nuggets are against factors of 1 + k.
 
     >>> x = np.random.default_rng(0).normal(size=300)
-    >>> choose(lambda l, _: x[None, None] / l, np.sin(6 * x)[None, :, None], (0.2, 5.0), (1.0,), (0.01, 10.0))
-    Choice(lengthscale=0.2, latent_lengthscale=1.0, nugget=0.01)
-    """
+    >>> y = np.stack([np.sin(6 * x), x], axis=1)
+    >>> choose(lambda l, _: x[None, None] / l, y[None], (0.2, 5.0), (1.0,), (0.01,))
+    [Choice(lengthscale=0.2, latent_lengthscale=1.0, nugget=0.01), Choice(lengthscale=5.0, latent_lengthscale=1.0, nugget=0.01)]
+    """  # noqa: E501
     grid = list(itertools.product(lengthscales, latent_lengthscales))
 
     def one(lengthscales: tuple[float, float]) -> np.ndarray:
@@ -61,28 +62,28 @@ def choose(
     with ThreadPoolExecutor(cores() if jax.default_backend() == "cpu" else 1) as pool:
         errors = np.stack(list(pool.map(one, grid)))
     errors[np.isnan(errors)] = np.inf  # a kernel that cannot be factorised at this nugget
-    place, which = divmod(int(np.argmin(errors)), len(nuggets))
-    return Choice(*grid[place], nuggets[which])
+    choices = [Choice(*place, nugget) for place in grid for nugget in nuggets]
+    return [choices[best] for best in errors.reshape(len(choices), -1).argmin(axis=0)]
 
 
 def cross_errors(kernel: ArrayLike, y: np.ndarray, nuggets: Sequence[float] | np.ndarray) -> np.ndarray:
-    """Mean squared error, for each nugget, of predicting one sampler's draws at half of the rows from another's
-    draws at the other half; averaged over both directions, all pairs of samplers and all targets.
+    """Mean squared error (nuggets, targets) of predicting one sampler's draws at half of the rows from another's
+    draws at the other half; averaged over both directions and all pairs of samplers.
 
     >>> cross_errors(np.eye(4), np.ones((2, 4, 1)), [1.0]).tolist()
-    [1.0]
+    [[1.0]]
     """
     kernel = np.asarray(kernel)
     samplers, rows, targets = y.shape
     half = rows // 2
     sides = (slice(0, half), slice(half, 2 * half))
     rivals = ~np.eye(samplers, dtype=bool) if samplers > 1 else np.ones((1, 1), bool)
-    errors = np.zeros(len(nuggets))
+    errors = np.zeros((len(nuggets), targets))
     for place, nugget in enumerate(nuggets):
         for fit, test in (sides, sides[::-1]):
             columns = np.moveaxis(y[:, fit], 0, 1).reshape(half, -1)
             predicted = kernel[test, fit] @ solve(kernel[fit, fit], columns, nugget)
             predicted = np.moveaxis(predicted.reshape(half, samplers, targets), 1, 0)
-            squares = np.mean((predicted[:, None] - y[None, :, test]) ** 2, axis=(2, 3))
-            errors[place] += squares[rivals].mean() / 2
+            squares = np.mean((predicted[:, None] - y[None, :, test]) ** 2, axis=2)
+            errors[place] += squares[rivals].mean(axis=0) / 2
     return errors

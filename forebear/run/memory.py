@@ -39,6 +39,8 @@ class Size:
     distilled: int
     dense: int
     """distilled rows up to which the kernel is held in memory"""
+    side_by_side: int = 1
+    """targets whose kernels may be held at the same time"""
     tested: int = 0
     """rows whose latents are tested; 0 without a certificate"""
     width: int = 64
@@ -75,7 +77,7 @@ def estimate(size: Size) -> Memory:
     rows, columns, distilled = size.rows, size.columns, size.distilled
     weights = size.width * (columns + 2) + size.width**2 * max(size.depth - 1, 0) + size.width
     steps = min(size.batch, rows) * (size.width * size.depth * _ACTIVATIONS + columns)
-    dense = _KERNEL_MATRICES * distilled**2
+    dense = (_KERNEL_MATRICES + size.side_by_side - 1) * distilled**2
     tiled = _COLUMN_COPIES * _COLUMNS_HELD * distilled**2
     return Memory(
         program=_PROGRAM,

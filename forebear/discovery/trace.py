@@ -1,0 +1,120 @@
+"""The pruning paths of targets with the same inputs: their kernels are tried out together, and shared where equal."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, MutableMapping, Sequence
+
+import numpy as np
+
+from forebear.data.question import Question
+from forebear.data.table import Column, Table
+from forebear.discovery.distil import Draws, Lengthscales, embed, standard
+from forebear.discovery.path import Fit, Path, prune
+from forebear.discovery.settings import Settings
+from forebear.kernel.settings import KernelSettings
+from forebear.kernel.tune import Choice, choose
+
+Fits = Callable[[str], MutableMapping[tuple[int, ...], Fit]]
+"""name of a walk -> the fits of it that are known already, and where to put the others"""
+
+# Targets that share a walk at most, and what their kernels may take together. More would leave nothing to share out
+# among the workers of a cluster.
+_SIDE_BY_SIDE, _BYTES = 8, 2**30
+
+
+def side_by_side(distilled: int) -> int:
+    """Targets whose kernels are held at the same time.
+
+    >>> side_by_side(2_000), side_by_side(5_000), side_by_side(50_000)
+    (8, 5, 1)
+    """
+    return max(1, min(_SIDE_BY_SIDE, _BYTES // (8 * distilled**2)))
+
+
+def companies(questions: Sequence[Question], distilled: int) -> list[tuple[int, ...]]:
+    """Numbers of questions whose paths are traced together: they have the same inputs, and there are not too many."""
+    alike: dict[tuple[str, ...], list[int]] = {}
+    for number, question in enumerate(questions):
+        alike.setdefault(question.inputs, []).append(number)
+    most = side_by_side(distilled)
+    return [tuple(some[first : first + most]) for some in alike.values() for first in range(0, len(some), most)]
+
+
+def trace_paths(
+    table: Table,
+    questions: Sequence[Question],
+    draws: Draws,
+    settings: Settings,
+    fits: Fits = lambda name: {},
+    tick: Callable[[float], None] = lambda share: None,
+) -> tuple[list[Path], list[str]]:
+    """The path of every question, and what there is to say of the way; draws hold an output a question."""
+    columns = [table.columns[name] for name in questions[0].inputs]
+    choices = _hyperparameters(columns, draws, settings.kernel)
+    walks: dict[tuple[Choice, tuple[str, ...]], list[int]] = {}
+    for number, (question, choice) in enumerate(zip(questions, choices, strict=True)):
+        walks.setdefault((choice, tuple(question.units)), []).append(number)
+    paths: dict[int, Path] = {}
+    for done, ((choice, _), numbers) in enumerate(walks.items()):
+
+        def inner(share: float, done: int = done) -> None:
+            tick((done + share) / len(walks))
+
+        name = "-".join(map(str, numbers))
+        walked = _walk(columns, questions[numbers[0]], draws.of(numbers), choice, settings.kernel, fits(name), inner)
+        paths |= dict(zip(numbers, walked, strict=True))
+    notes = [_raised(q.target, paths[n], choices[n].nugget) for n, q in enumerate(questions)]
+    return [paths[number] for number in range(len(questions))], [note for note in notes if note]
+
+
+def _walk(
+    columns: Sequence[Column],
+    question: Question,
+    draws: Draws,
+    choice: Choice,
+    kernel: KernelSettings,
+    fits: MutableMapping[tuple[int, ...], Fit],
+    tick: Callable[[float], None],
+) -> list[Path]:
+    """Paths of outputs that share a kernel and the names of what can be removed."""
+    inputs = choice.lengthscale if kernel.lengthscale is None else kernel.lengthscale
+    lengthscales = Lengthscales(inputs, choice.latent_lengthscale)
+    points = embed(columns, draws.rows, draws.z, lengthscales)
+    place = {name: number for number, name in enumerate(question.inputs)}
+    units = {unit: tuple(place[name] for name in members) for unit, members in question.units.items()}
+    y = standard(draws.y)
+    return prune(points, y, units, choice.nugget, drop=kernel.drop, lengthscales=lengthscales, fits=fits, tick=tick)
+
+
+def _raised(target: str, path: Path, asked: float) -> str:
+    """What to say when some step needed a larger nugget than was asked for; nothing, when none did."""
+    steps = [nugget for nugget in path.nuggets if nugget > asked * (1 + 1e-9)]
+    if not steps:
+        return ""
+    return (
+        f"target '{target}': the kernel was singular at {len(steps)} of {len(path.nuggets)} steps, and its nugget "
+        f"was raised there from {asked:.2g} to {max(steps):.2g}: set nugget= to that, or leave out inputs that "
+        "repeat others"
+    )
+
+
+def _hyperparameters(columns: Sequence[Column], draws: Draws, kernel: KernelSettings) -> list[Choice]:
+    """For each output: what the settings fix, and the best grid point for the rest."""
+    given = kernel.lengthscale
+    grid: dict[str, Sequence[float]] = {}
+    if given is not None:
+        # A lengthscale by column leaves nothing to choose; the number that stands in for it is not used.
+        grid["lengthscales"] = (given if isinstance(given, float | int) else 1.0,)
+    if kernel.latent_lengthscale is not None or not draws.z.shape[1]:
+        grid["latent_lengthscales"] = (kernel.latent_lengthscale or 1.0,)
+    if kernel.nugget is not None:
+        grid["nuggets"] = (kernel.nugget,)
+    if len(grid) == 3:
+        return [Choice(*(float(values[0]) for values in grid.values()))] * draws.y.shape[1]
+    few = slice(0, draws.rivals.shape[1])
+
+    def points(lengthscale: float, latent_lengthscale: float) -> np.ndarray:
+        inputs = lengthscale if given is None else given
+        return embed(columns, draws.rows[few], draws.z[few], Lengthscales(inputs, latent_lengthscale))
+
+    return choose(points, np.stack([standard(y) for y in draws.rivals]), **grid)
