@@ -27,8 +27,8 @@ ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "results"
 OIL = ROOT.parent / "shared" / "data" / "oil_gpr" / oil.FILE
 NAMES = (
-    "lorenz63 lorenz63-residual lorenz96 lorenz96-scaling pendulum pendulum-control heat lander lander-control reacher "
-    "reacher-control oil kraichnan-orszag algebraic langevin michaelis-menten"
+    "lorenz63 lorenz63-residual lorenz96 lorenz96-scaling pendulum pendulum-control heat heat-control lander "
+    "lander-control reacher reacher-control oil kraichnan-orszag algebraic langevin michaelis-menten"
 )
 
 

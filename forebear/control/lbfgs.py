@@ -97,13 +97,22 @@ def minimise(objective: Callable[[Array], Array], start: Array, *, iterations: i
         done = now.done | stuck | (take & (flat | (after.iterations >= iterations)))
         return after._replace(done=done, evaluations=now.evaluations + ~now.done)
 
-    value, gradient = evaluate(start)
-    direction, slope, kept = turned(gradient, jax.vmap(_QUASI_NEWTON.init)(start), start)
-    count, zeros = jnp.zeros(len(start), jnp.int32), jnp.zeros_like(value)
-    flat = jnp.linalg.norm(gradient, axis=1) <= tolerance
+    # Of length zero and from an infinite value, the first step is always taken: it evaluates the start.
+    zeros, count = jnp.zeros_like(start[:, 0]), jnp.zeros(len(start), jnp.int32)
     first = _Search(
-        *(start, value, gradient, direction, slope, zeros + 1, zeros, zeros + jnp.inf),
-        *(count, kept, count, count + 1, flat),
+        x=start,
+        value=zeros + jnp.inf,
+        gradient=jnp.zeros_like(start),
+        direction=jnp.zeros_like(start),
+        slope=zeros,
+        step=zeros,
+        low=zeros,
+        high=zeros + jnp.inf,
+        tries=count,
+        memory=jax.vmap(_QUASI_NEWTON.init)(start),
+        iterations=count - 1,
+        evaluations=count,
+        done=count > 0,
     )
     end = jax.lax.while_loop(lambda now: ~jnp.all(now.done), trip, first)
     return Minima(end.x, end.value, end.iterations, end.evaluations)

@@ -15,7 +15,7 @@ from jax import Array
 
 from forebear._checks import InputError, check_whole
 from forebear.control.model import Model, Step, StepModel, TwinSteps, model_of, step_model
-from forebear.control.scenario import Cost, FinalCost, Problem, shift
+from forebear.control.scenario import Cost, FinalCost, Problem, draw_noise, shift
 from forebear.twin.dynamics import Dynamics
 from forebear.twin.limits import Bounds, action_ends, check_ends
 from forebear.twin.twin import Twin
@@ -197,6 +197,11 @@ class Mpc:
         return acted_on, states
 
 
+def world_noise(key: Array, steps: int, trials: int, size: int) -> Array:
+    """The noise (steps, trials, size) that a world meets, whatever acts on it."""
+    return draw_noise(jr.split(key)[0], (steps, trials, size))
+
+
 @eqx.filter_jit
 def _plan(problem: Problem, carried: Array, warm: Array, key: Array) -> tuple[Array, Array, Array]:
     found = problem.solve(carried, warm, key)
@@ -215,8 +220,7 @@ def _simulate(
 ) -> tuple[Array, Array, Array, Array]:
     trials, model = len(carried), problem.model
     acted_on = model if world is None else world
-    world_key, plan_key = jr.split(key)
-    noises = jr.normal(world_key, (steps, trials, acted_on.noise), carried.dtype)
+    plan_key, noises = jr.split(key)[1], world_noise(key, steps, trials, acted_on.noise)
     paid = jax.vmap(lambda state, action: jnp.asarray(problem.cost(state, action)).reshape(()))
 
     def observed(now: _Now, action: Array, moved: Array) -> Array:

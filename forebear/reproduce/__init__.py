@@ -21,6 +21,7 @@ EXPERIMENTS = {
     "pendulum": ("pendulum", "a noisy pendulum whose velocity is hidden: which lags are its memory"),
     "pendulum-control": ("pendulum_control", "the pendulum swung up by policies trained in twins on few lags or many"),
     "heat": ("heat", "a stochastic heat equation: the neighbourhood of both controlled ends"),
+    "heat-control": ("heat_control", "the heat equation under model predictive control, with twins of both ends"),
     "lander": ("lander", "Lunar Lander: which inputs shape the thrust"),
     "lander-control": ("lander_control", "Lunar Lander landed by policies trained with the thrust of twins"),
     "reacher": ("reacher", "an arm of seven joints: what its motion does not depend on"),
