@@ -156,6 +156,7 @@ def _watch(
 
         def _on_training_end(self) -> None:
             course.seconds = time.perf_counter() - self.started
+            save()
 
     return Watch()
 
