@@ -262,3 +262,12 @@ def test_a_quick_unit(tmp_path: Path) -> None:
     # A second call finds the twin and the finished training.
     (again,) = control.practise(control.NEAR, 0, True, tmp_path)
     assert again["returns"] == row["returns"]
+
+
+@pytest.mark.slow
+def test_sac_is_timed_in_both_arrangements() -> None:
+    pytest.importorskip("sbx")
+    from forebear.benchmarks.control_sac import sac_row
+
+    row = sac_row(envs=8, training=20, transitions=64)
+    assert row["ours_s"] > 0 and row["ratio"] == pytest.approx(row["baseline_s"] / row["ours_s"])

@@ -16,6 +16,7 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
 from forebear.control.sac import Act
+from forebear.envs.single import TwinEnv
 from forebear.envs.vector import TwinVectorEnv
 from forebear.systems.pendulum import LARGEST_TORQUE, NOISE, swing, wrap
 from forebear.twin.dynamics import Dynamics
@@ -114,19 +115,24 @@ def warm_up(rng: np.random.Generator, count: int, moments: int = WARM_UP + 1) ->
 
 def twin_pendulum(twin: Twin, num_envs: int) -> TwinVectorEnv:
     """The same task in a twin of `dtheta` given angles and torques at any lags, named as `systems.pendulum` does."""
-    furthest = max(int(name.rpartition("_")[2]) for name in twin.inputs)
-    lags = max(furthest, FRAMES)
-    return TwinVectorEnv(
-        twin,
-        num_envs,
-        lambda rng, count: warm_up(rng, count, lags + 1)[0],
-        reward,
-        observe=observe,
-        dynamics=Dynamics("theta", "u", lags=lags, periodic={"theta": 2 * np.pi}),
-        max_steps=EPISODE_STEPS,
-        bounds=_BOUNDS,
-        autoreset_mode=AutoresetMode.SAME_STEP,
-    )
+    return TwinVectorEnv(twin, num_envs, autoreset_mode=AutoresetMode.SAME_STEP, **_task(twin))
+
+
+def single_twin_pendulum(twin: Twin) -> TwinEnv:
+    """One of them alone."""
+    return TwinEnv(twin, **_task(twin))
+
+
+def _task(twin: Twin) -> dict[str, Any]:
+    lags = max(FRAMES, *(int(name.rpartition("_")[2]) for name in twin.inputs))
+    return {
+        "start": lambda rng, count: warm_up(rng, count, lags + 1)[0],
+        "reward": reward,
+        "observe": observe,
+        "dynamics": Dynamics("theta", "u", lags=lags, periodic={"theta": 2 * np.pi}),
+        "max_steps": EPISODE_STEPS,
+        "bounds": _BOUNDS,
+    }
 
 
 def swing_up(envs: VectorEnv, act: Act, seed: int) -> np.ndarray:

@@ -88,7 +88,7 @@ def train_sac(
     """
     from forebear.control.sac_state import keep, take_up
 
-    model = _model(envs, settings, seed)
+    model = sac_model(envs, settings, seed)
     course = Course()
     if place is not None:
         take_up(model, course, place, settings, seed)
@@ -115,7 +115,8 @@ def on_cpu(envs: VectorEnv) -> VectorEnv:
     return OnCpu(envs)
 
 
-def _model(envs: VectorEnv, settings: SacSettings, seed: int) -> Any:
+def sac_model(envs: VectorEnv, settings: SacSettings, seed: int) -> Any:
+    """SBX's SAC, ready to learn in environments that reset in the same step; they run on the CPU."""
     from forebear.envs.sb3 import as_sb3
 
     sac = _sbx()
