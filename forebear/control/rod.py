@@ -42,45 +42,38 @@ def true_step(state: Array, action: Array, noise: Array) -> Array:
     return jnp.asarray(_STAY @ state + _inflow @ action + NOISE * state * noise)
 
 
-class End(eqx.Module):
-    """A learned increment of one node: the inputs it looks at, and the sampler."""
+class TwinDraw(eqx.Module):
+    """A twin as a sampler of one row."""
+
+    core: Core
+
+    def __call__(self, x: Array, z: Array) -> Array:
+        """Targets (targets,) at inputs x (inputs,) and latents z (targets,)."""
+        return self.core.push(self.core.params, x[None], z[None])[0]
+
+
+class LearnedStep(eqx.Module):
+    """The rod with both ends learned and all between them known; the noise of an end is the latent of its sampler."""
 
     draw: Callable[[Array, Array], Array]
-    """(inputs, latent) -> increment"""
+    """(inputs, latents) -> the increments of both ends"""
     places: tuple[int, ...] = eqx.field(static=True)
     """of the inputs, among states and controls"""
 
     @classmethod
-    def of(cls, twin: Twin, draw: Callable[[Array, Array], Array]) -> End:
-        """The end whose sampler takes the inputs of a twin."""
+    def of(cls, twin: Twin, draw: Callable[[Array, Array], Array]) -> LearnedStep:
+        """With a sampler that takes the inputs of a twin, in its order."""
         return cls(draw, tuple((STATES + CONTROLS).index(name) for name in twin.inputs))
 
     def condition(self, state: Array, action: Array) -> Array:
         """What the sampler is given (inputs,)."""
         return jnp.concatenate([state, action])[np.array(self.places)]
 
-
-class CoreDraw(eqx.Module):
-    """A twin with one target as a sampler of one row."""
-
-    core: Core
-
-    def __call__(self, x: Array, z: Array) -> Array:
-        """The target at inputs x (inputs,) and latent z ()."""
-        return self.core.push(self.core.params, x[None], z[None, None])[0, 0]
-
-
-class LearnedStep(eqx.Module):
-    """The rod with both ends learned and all between them known; the noise of an end is the latent of its sampler."""
-
-    ends: tuple[End, End]
-
     def __call__(self, state: Array, action: Array, noise: Array) -> Array:
         """A step, of one trajectory."""
-        moved = true_step(state, action, noise)
-        for node, end in zip(ENDS, self.ends, strict=True):
-            moved = moved.at[node].set(state[node] + end.draw(end.condition(state, action), noise[node]))
-        return moved
+        ends = np.array(ENDS)
+        increments = self.draw(self.condition(state, action), noise[ends])
+        return true_step(state, action, noise).at[ends].set(state[ends] + increments)
 
 
 class LinearControl(NamedTuple):

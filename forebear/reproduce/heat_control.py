@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from forebear.control.model import Step
-    from forebear.control.rod import End
+    from forebear.control.rod import LearnedStep
+    from forebear.systems import System
 
 NONE, LINEAR, KNOWN = "no control", "clipped linear control", "known dynamics"
 PRUNED, FULL = "pruned twin", "full twin"
@@ -35,11 +36,13 @@ class _Size:
     trajectories: int = 10
     teacher_steps: int = 10_000
     student_steps: int = 20_000
-    own_steps: int | None = None
-    """of forebear's own twins; None: their defaults"""
+    own: dict[str, Any] = field(default_factory=dict)
+    """settings of forebear's own twins that are not the defaults"""
 
 
-_QUICK = _Size(3, 4, 5, 8, 5, 200, 200, 200)
+_QUICK = _Size(3, 4, 5, 8, 5, 200, 200, {"steps": 200})
+_PUBLISHED = {"batch": 1_000, "rate": 1e-4, "schedule": "constant", "averaging": 0.0, "held_out": 0}
+"""how the published flows are trained"""
 
 
 def _size(quick: bool) -> _Size:
@@ -72,50 +75,40 @@ def _twins(own: bool, seed: int, quick: bool) -> Rows:
     rows = []
     for name, full in zip((OURS_PRUNED, OURS_FULL) if own else (PRUNED, FULL), (False, True), strict=True):
         started = time.perf_counter()
-        step, error = _learned(full, own, seed, size)
-        told = {"learning_s": time.perf_counter() - started, "map_error": error}
+        step, errors = _learned(full, own, seed, size)
+        told = {"learning_s": time.perf_counter() - started, "map_errors": errors}
         rows.append(_controlled(name, step, seed, size) | told)
     return rows
 
 
 def _learned(full: bool, own: bool, seed: int, size: _Size) -> tuple[Step, list[float]]:
-    """The rod with learned ends, and how far each end's map is from the exact one."""
-    from forebear.control.rod import LearnedStep
-    from forebear.systems import heat
+    """The rod with learned ends, and how far the map of each is from the exact one.
 
-    data = heat(trajectories=size.trajectories, seed=seed)
-    fresh = heat(trajectories=size.trajectories, seed=seed + 1)
-    ends = []
-    for number, target in enumerate(data.targets):
-        inputs = data.candidates if full else data.ancestors[target]
-        ends.append(_end(data.table, target, inputs, own, [seed, number], size))
-    errors = [_map_error(end, fresh, target) for end, target in zip(ends, data.targets, strict=True)]
-    return LearnedStep((ends[0], ends[1])), errors
-
-
-def _end(table: Any, target: str, inputs: Any, own: bool, seeds: list[int], size: _Size) -> End:
-    """One end: the published flow and its student, or forebear's own twin, distilled."""
-    from forebear.control.rod import CoreDraw, End
+    The published flows and their students, or forebear's own twins, distilled.
+    """
+    from forebear.control.rod import LearnedStep, TwinDraw
     from forebear.control.student import StudentSettings, teach
     from forebear.data.table import read_columns
+    from forebear.systems import heat
     from forebear.twin.fit import fit_twin
     from forebear.twin.settings import TwinSettings
 
-    seed = int(np.random.default_rng(seeds).integers(2**31))
-    published = {"batch": 1_000, "rate": 1e-4, "schedule": "constant", "averaging": 0.0, "held_out": 0}
-    changes = {} if own else published | {"steps": size.teacher_steps}
-    if own and size.own_steps is not None:
-        changes = {"steps": size.own_steps}
-    columns = read_columns(table, "the table", [*inputs, target])
-    twin = fit_twin(columns, {target: inputs}, joint=False, settings=TwinSettings.resolve(changes), seed=seed)
+    data = heat(trajectories=size.trajectories, seed=seed)
+    inputs = {target: data.candidates if full else data.ancestors[target] for target in data.targets}
+    used = dict.fromkeys(name for names in inputs.values() for name in names)
+    settings = TwinSettings.resolve(size.own if own else _PUBLISHED | {"steps": size.teacher_steps})
+    table = read_columns(data.table, "the table", [*used, *data.targets])
+    twin = fit_twin(table, inputs, joint=False, settings=settings, seed=seed)
     if own:
-        fast = twin.distil(progress=False, **({} if size.own_steps is None else {"steps": size.own_steps}))
-        return End.of(fast, CoreDraw(fast.core()))
-    return End.of(twin, teach(twin, StudentSettings(steps=size.student_steps), seed))
+        twin = twin.distil(progress=False, **size.own)
+        step = LearnedStep.of(twin, TwinDraw(twin.core()))
+    else:
+        step = LearnedStep.of(twin, teach(twin, StudentSettings(steps=size.student_steps), seed))
+    return step, _map_errors(step, heat(trajectories=size.trajectories, seed=seed + 1))
 
 
-def _map_error(end: End, fresh: Any, target: str, rows: int = 2_000) -> float:
-    """Root mean square of the learned against the exact quantile map on fresh data, in deviations of the target."""
+def _map_errors(step: LearnedStep, fresh: System, rows: int = 2_000) -> list[float]:
+    """Root mean square of the learned against the exact quantile maps on fresh data, in deviations of the targets."""
     import jax
     import jax.numpy as jnp
     from scipy.special import ndtr
@@ -123,12 +116,12 @@ def _map_error(end: End, fresh: Any, target: str, rows: int = 2_000) -> float:
     from forebear.systems.heat import CONTROLS, STATES
 
     some = fresh.table.sample(min(rows, len(fresh.table)), random_state=0)
-    z = np.random.default_rng(0).standard_normal(len(some))
-    given = jnp.asarray(some[[*STATES, *CONTROLS]].to_numpy(np.float32))
-    conditions = jax.vmap(end.condition)(given[:, : len(STATES)], given[:, len(STATES) :])
-    learned = np.asarray(jax.jit(jax.vmap(end.draw))(conditions, jnp.asarray(z, jnp.float32)))
-    exact = fresh.quantiles[target](some, ndtr(z))
-    return float(np.sqrt(np.mean((learned - exact) ** 2)) / some[target].std())
+    z = np.random.default_rng(0).standard_normal((len(some), len(fresh.targets)))
+    state, action = (jnp.asarray(some[list(names)].to_numpy(np.float32)) for names in (STATES, CONTROLS))
+    learned = jax.jit(jax.vmap(step.draw))(jax.vmap(step.condition)(state, action), jnp.asarray(z, jnp.float32))
+    exact = np.stack([fresh.quantiles[t](some, ndtr(z[:, i])) for i, t in enumerate(fresh.targets)], axis=1)
+    apart = np.sqrt(np.mean((np.asarray(learned) - exact) ** 2, axis=0))
+    return (apart / some[list(fresh.targets)].to_numpy().std(axis=0)).tolist()
 
 
 def _controlled(name: str, step: Step, seed: int, size: _Size) -> dict[str, Any]:
