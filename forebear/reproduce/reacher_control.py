@@ -95,6 +95,7 @@ def _row(task: Task, done: Progress, run: int) -> dict[str, Any]:
         "seed": task.seeds[run],
         "trials": done.trial,
         "steps": task.steps,
+        "all_runs_s": round(done.seconds, 1),
         "returns": [round(float(paid), 3) for paid in done.returns[run]],
         "hidden": {str(trial + 1): list(hidden[trial]) for trial in changes},
     }

@@ -40,11 +40,16 @@ class Examples(NamedTuple):
     """how many are there"""
 
 
-def begin(seen: Array, outputs: int, settings: EnsembleSettings, *, key: Array) -> Learner:
-    """An ensemble that has learned nothing."""
-    weights = fresh_weights(seen, outputs, settings, key=key)
-    inputs = Inputs(jnp.zeros(len(seen)), jnp.ones(len(seen)), seen)
-    return Learner(Ensemble(weights, inputs), optax.scale_by_adam().init(weights))
+@partial(jax.jit, static_argnames=("outputs", "settings"))
+def begin(seen: Array, keys: Array, *, outputs: int, settings: EnsembleSettings) -> Learner:
+    """Ensembles that have learned nothing, one a run; seen is (runs, inputs)."""
+
+    def alone(shown: Array, key: Array) -> Learner:
+        weights = fresh_weights(shown, outputs, settings, key=key)
+        inputs = Inputs(jnp.zeros_like(shown), jnp.ones_like(shown), shown)
+        return Learner(Ensemble(weights, inputs), optax.scale_by_adam().init(weights))
+
+    return jax.vmap(alone)(seen, keys)
 
 
 def standardised(learner: Learner, x: np.ndarray, seen: np.ndarray) -> Learner:

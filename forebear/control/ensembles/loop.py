@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -66,6 +68,8 @@ class Progress:
     """(runs, trials so far); the random first episode is not among them"""
     shown: np.ndarray
     """(runs, trials so far, inputs) what was seen in each trial"""
+    seconds: float = 0.0
+    """that the trials took, compilation included"""
 
     def data(self, run: int) -> tuple[np.ndarray, np.ndarray]:
         """Inputs (rows, inputs) and increments (rows, states) of a run so far."""
@@ -81,10 +85,9 @@ def first_episode(task: Task, seen: np.ndarray) -> Progress:
     """Random actions for one episode, and what can be learned from them."""
     runs, actions = len(task.seeds), len(task.limits[0])
     keys = jnp.stack([_key(seed, 0, _FRESH) for seed in task.seeds])
-    fresh = jax.vmap(lambda shown, key: begin(shown, task.states, task.settings.ensemble, key=key))
     capacity = (task.trials + 1) * task.steps
     empty = Progress(
-        fresh(jnp.asarray(seen, jnp.float32), keys),
+        _fresh(task, jnp.asarray(seen, jnp.float32), keys),
         np.asarray(seen, float),
         np.zeros((runs, capacity, task.states + actions)),
         np.zeros((runs, capacity, task.states)),
@@ -100,13 +103,15 @@ def first_episode(task: Task, seen: np.ndarray) -> Progress:
 
 def next_trial(task: Task, progress: Progress) -> Progress:
     """One planned episode of every run, and training on all data so far."""
+    started = time.perf_counter()
     after, returns = planned_episode(task, progress)
     paid = np.concatenate([progress.returns, returns[:, None]], axis=1)
     shown = np.concatenate([progress.shown, progress.seen[:, None]], axis=1)
     after = replace(after, returns=paid, shown=shown)
     if task.renew is not None and after.trial < task.trials:
         after = replace(after, seen=task.renew(after))
-    return _learned(task, after)
+    after = _learned(task, after)
+    return replace(after, seconds=progress.seconds + time.perf_counter() - started)
 
 
 def planned_episode(task: Task, progress: Progress) -> tuple[Progress, np.ndarray]:
@@ -148,8 +153,13 @@ def _learned(task: Task, progress: Progress) -> Progress:
     keys = jnp.stack([_key(seed, progress.trial, _LEARN) for seed in task.seeds])
     learner = standardised(progress.learner, progress.x[:, : progress.rows], progress.seen)
     x, y = (jnp.asarray(table, jnp.float32) for table in (progress.x, progress.y))
-    learner, _ = learn(learner, Examples(x, y, jnp.int32(progress.rows)), keys, settings=task.settings.ensemble)
+    learner, loss = learn(learner, Examples(x, y, jnp.int32(progress.rows)), keys, settings=task.settings.ensemble)
+    loss.block_until_ready()
     return replace(progress, learner=learner)
+
+
+def _fresh(task: Task, seen: Array, keys: Array) -> Learner:
+    return begin(seen, keys, outputs=task.states, settings=task.settings.ensemble)
 
 
 def _key(seed: int, trial: int, part: int) -> Array:
@@ -170,26 +180,22 @@ def save_progress(file: Path, progress: Progress) -> None:
     """Keep what was done; reading it back and going on gives the same numbers as never stopping."""
     leaves = jax.tree.leaves(progress.learner)
     arrays = {f"learner {place:03d}": np.asarray(leaf) for place, leaf in enumerate(leaves)}
-    filled = {"x": progress.x[:, : progress.rows], "y": progress.y[:, : progress.rows]}
-    save_arrays(
-        file, {**arrays, **filled, "seen": progress.seen, "returns": progress.returns}, {"rows": progress.rows}
-    )
+    arrays |= {"x": progress.x[:, : progress.rows], "y": progress.y[:, : progress.rows]}
+    arrays |= {name: getattr(progress, name) for name in _PLAIN}
+    save_arrays(file, arrays, {"rows": progress.rows, "seconds": progress.seconds})
 
 
 def load_progress(file: Path, task: Task) -> Progress:
     """What `save_progress` kept, for the same task."""
     arrays, about = load_arrays(file, "remove it to begin anew")
-    inputs = task.states + len(task.limits[0])
-    shape = jax.eval_shape(
-        jax.vmap(lambda shown, key: begin(shown, task.states, task.settings.ensemble, key=key)),
-        jax.ShapeDtypeStruct((len(task.seeds), inputs), jnp.float32),
-        jax.eval_shape(lambda: jr.split(jr.key(0), len(task.seeds))),
-    )
+    keys = jax.eval_shape(lambda: jr.split(jr.key(0), len(task.seeds)))
+    seen = jax.ShapeDtypeStruct(arrays["seen"].shape, jnp.float32)
+    shape = jax.eval_shape(partial(_fresh, task), seen, keys)
     treedef = jax.tree.structure(shape)
     leaves = [jnp.asarray(arrays[f"learner {place:03d}"]) for place in range(treedef.num_leaves)]
     x, y = (_grown(arrays[name], (task.trials + 1) * task.steps) for name in ("x", "y"))
     learner: Any = jax.tree.unflatten(treedef, leaves)
-    return Progress(learner, x=x, y=y, rows=about["rows"], **{name: arrays[name] for name in _PLAIN})
+    return Progress(learner, x=x, y=y, **about, **{name: arrays[name] for name in _PLAIN})
 
 
 def _grown(filled: np.ndarray, capacity: int) -> np.ndarray:

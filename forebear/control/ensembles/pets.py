@@ -23,7 +23,7 @@ from forebear.control.ensembles.asked import (
 )
 from forebear.control.ensembles.cem import Limits
 from forebear.control.ensembles.loop import Progress, Task, first_episode, next_trial
-from forebear.control.ensembles.plan import Cost, act
+from forebear.control.ensembles.plan import act
 from forebear.control.ensembles.renew import renewed
 from forebear.control.ensembles.settings import PetsSettings
 from forebear.run.progress import progress as show_progress
@@ -67,7 +67,7 @@ class Pets:
 
 def pets(
     environment: Any,
-    cost: Cost,
+    cost: Callable[..., Any],
     bounds: Mapping[str, tuple[float, float]] | Sequence[tuple[float, float]] | None = None,
     *,
     start: Any = None,

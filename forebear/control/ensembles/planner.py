@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -58,7 +58,7 @@ class Cem:
 
 def cem(
     dynamics: Twin | Step,
-    cost: Cost,
+    cost: Callable[..., Any],
     bounds: Bounds | Sequence[tuple[float, float]] | None = None,
     *,
     noise: int | None = None,

@@ -11,6 +11,8 @@ import pandas as pd
 
 from forebear._checks import InputError
 from forebear.control.ensembles.loop import Progress, Renew
+from forebear.data.column import Column
+from forebear.data.copies import find_copies
 
 _CONSTANT = 1e-9
 
@@ -78,10 +80,21 @@ class Renewal:
         targets, candidates = (_chosen(options.pop(kind), moving) for kind in ("targets", "candidates"))
         if not targets or not candidates:
             raise InputError("rediscover_every: no increment or no candidate varies in the data so far")
-        keep = [name for name in names.action if name in moving]
-        found = discover(few, targets, candidates, keep, seed=seed, progress=False, **options)
-        needed = {name for ancestors in found.ancestors.values() for name in ancestors}
+        settled = _copied(few, targets, [*candidates, *names.action])
+        asked = [name for name in targets if name not in settled]
+        needed = set(settled.values())
+        if asked:
+            keep = [name for name in names.action if name in moving]
+            found = discover(few, asked, candidates, keep, seed=seed, progress=False, **options)
+            needed |= {name for ancestors in found.ancestors.values() for name in ancestors}
         return np.array([float(name in needed or name not in candidates) for name in names.inputs])
+
+
+def _copied(table: pd.DataFrame, targets: Sequence[str], inputs: Sequence[str]) -> dict[str, str]:
+    """Increments that are an input, rescaled: there is nothing to discover, the input is needed."""
+    columns = [Column(name, "real", table[name].to_numpy(float)) for name in [*inputs, *targets]]
+    pairs = find_copies(columns)
+    return {target: name for name, target in pairs if target in targets and name in inputs}
 
 
 def _chosen(names: str | Sequence[str], moving: Sequence[str]) -> list[str]:
