@@ -189,13 +189,13 @@ def load_progress(file: Path, task: Task) -> Progress:
     """What `save_progress` kept, for the same task."""
     arrays, about = load_arrays(file, "remove it to begin anew")
     keys = jax.eval_shape(lambda: jr.split(jr.key(0), len(task.seeds)))
-    seen = jax.ShapeDtypeStruct(arrays["seen"].shape, jnp.float32)
-    shape = jax.eval_shape(partial(_fresh, task), seen, keys)
+    shape = jax.eval_shape(partial(_fresh, task), jax.ShapeDtypeStruct(arrays["seen"].shape, jnp.float32), keys)
     treedef = jax.tree.structure(shape)
     leaves = [jnp.asarray(arrays[f"learner {place:03d}"]) for place in range(treedef.num_leaves)]
     x, y = (_grown(arrays[name], (task.trials + 1) * task.steps) for name in ("x", "y"))
     learner: Any = jax.tree.unflatten(treedef, leaves)
-    return Progress(learner, x=x, y=y, **about, **{name: arrays[name] for name in _PLAIN})
+    seen, returns, shown = (arrays[name] for name in _PLAIN)
+    return Progress(learner, seen, x, y, about["rows"], returns, shown, about["seconds"])
 
 
 def _grown(filled: np.ndarray, capacity: int) -> np.ndarray:
