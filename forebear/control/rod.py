@@ -39,7 +39,9 @@ def final_cost(state: Array) -> Array:
 
 def true_step(state: Array, action: Array, noise: Array) -> Array:
     """The rod itself: noise (10,) standard normal, in proportion to the temperature."""
-    return jnp.asarray(_STAY @ state + _inflow @ action + NOISE * state * noise)
+    # In the precision of the state: constants of numpy are remembered in the first one that they are used with.
+    stay, inflow = (jnp.asarray(matrix, state.dtype) for matrix in (_STAY, _inflow))
+    return stay @ state + inflow @ action + NOISE * state * noise
 
 
 class TwinDraw(eqx.Module):
