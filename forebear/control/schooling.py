@@ -25,7 +25,7 @@ from forebear.twin.twin import Twin
 class School:
     """How long a twin and its student learn."""
 
-    steps: int = 20_000
+    steps: int = 40_000
     """of the flow, at forebear's own batch and rate for twins"""
     rows: int = 32_768
     """inputs at which the student asks the flow"""

@@ -169,7 +169,7 @@ EXPERIMENTS = {
             "SBX's SAC with the published hyper-parameters, the learning rate falling linearly as in the text (the "
             "released scripts keep it constant; SBX keeps that of the entropy coefficient constant); 16 environments "
             "and 16 updates after each step of all of them, so that there is one update a transition as with one "
-            "environment; twins are trained 20,000 steps with forebear's own recipe for twins instead of 535,000 at "
+            "environment; twins are trained 40,000 steps with forebear's own recipe for twins instead of 535,000 at "
             "a rate of 1e-4, and distilled; the pruned twin has the published inputs; the thrust is exactly zero "
             "when no engine fires, and every environment ends after 1,000 steps; the last policy counts, and a "
             "return above 200 is a landing"

@@ -194,7 +194,7 @@ EXPERIMENTS = {
         resumes=True,
         figure=_figure,
         decided=(
-            "SBX's SAC with the published hyper-parameters; twins are trained 20,000 steps with forebear's own "
+            "SBX's SAC with the published hyper-parameters; twins are trained 40,000 steps with forebear's own "
             "recipe for twins instead of 95,000 at a rate of 1e-4, and distilled, so that a step of the environments "
             "is one pass instead of an ODE; evaluations on the way come after every 10,000 transitions, as the text "
             "says, and not after every 40,000, as SB3 counts with four environments; the best checkpoint is chosen "
