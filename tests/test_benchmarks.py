@@ -9,6 +9,7 @@ import pytest
 
 from forebear._checks import InputError
 from forebear.benchmarks import BENCHES, measure
+from forebear.benchmarks.control_mpc import batched_mpc
 from forebear.cli import main
 
 TINY = {"steps": 20, "distilled": 60, "width": 8, "depth": 1, "folds": 1, "ode_steps": 2, "rule": "nsr-jump"}
@@ -60,6 +61,12 @@ def test_scaling_counts_what_the_obvious_way_would_do() -> None:
     assert whole is None and one["baseline_s"] > 0 and one["peak_memory_gib"] > 0
     assert [row["what"].split()[1] for row in many] == ["34", "40"]
     assert isinstance(many[-1]["slope"], float) and many[-1]["slope_from"] == 34
+
+
+def test_mpc_is_compared_with_three_loops() -> None:
+    rows = batched_mpc(trials=3, steps=2, looped=1, scenarios=4)
+    assert len({row["baseline"] for row in rows}) == 3 and len({row["ours_s"] for row in rows}) == 1
+    assert all(row["ratio"] == pytest.approx(row["baseline_s"] / row["ours_s"]) for row in rows)
 
 
 def test_memory_states_the_matrix_that_was_not_held() -> None:
