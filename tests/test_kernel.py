@@ -134,6 +134,13 @@ def test_a_kernel_that_is_never_held_gives_the_same_path(monkeypatch: pytest.Mon
         np.testing.assert_allclose(one.scores, other.scores, rtol=1e-6)
 
 
+def test_a_target_that_never_varies_is_all_noise() -> None:
+    x = np.random.default_rng(0).normal(size=(2, 1, 50))
+    still, moving = prune(x, np.stack([np.zeros(50), x[0, 0]], axis=1), {"a": (0,), "b": (1,)}, nugget=1.0)
+    assert still.nsr == (1.0, 1.0, 1.0) and (still.scores[0] == 0).all()
+    assert moving.removed == ("b", "a")
+
+
 def test_a_walk_goes_on_from_the_fits_that_are_known(monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(0)
     x = rng.normal(size=(5, 1, 300))

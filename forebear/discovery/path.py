@@ -181,6 +181,8 @@ def _prune(
                 lower[rest][1].append(walk)
             for number, (rest, members) in enumerate(fresh.items(), start=1):
                 lower[rest] = (kernel.without(members, spare=number == len(fresh)), lower[rest][1])
+            if not fresh:
+                kernel.done()
         if not left:
             break
         level, left = lower, left - going

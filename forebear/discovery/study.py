@@ -19,6 +19,7 @@ from forebear.discovery.certify import Panel, certify
 from forebear.discovery.choose import LargestJump
 from forebear.discovery.coupling import couple
 from forebear.discovery.distil import Draws, distil
+from forebear.discovery.examiner import Examiner
 from forebear.discovery.kept import Drawn, Rounds, Steps, Traced
 from forebear.discovery.path import Path
 from forebear.discovery.settings import Settings
@@ -88,8 +89,12 @@ def study(
     """
     drawn = draw(table, work, sampler, settings, parts, tick)
     together = companies(work.questions, settings.kernel.distilled)
-    traced = [trace(table, work, settings, number, drawn.draws, parts, tick) for number in range(len(together))]
-    return conclude(table, work, settings, drawn, traced, parts, tick)
+    # The flow of the certificate knows nothing of paths, and neither keeps every core busy: both are made at once.
+    with _stage() as notes, ThreadPoolExecutor(1) as pool:
+        court = pool.submit(_court, table, work, settings, drawn, parts) if work.certified else None
+        traced = [trace(table, work, settings, number, drawn.draws, parts, tick) for number in range(len(together))]
+        ready = court and court.result()
+    return conclude(table, work, settings, drawn, traced, parts, tick, court=ready, notes=notes)
 
 
 def draw(
@@ -157,8 +162,14 @@ def conclude(
     traced: Sequence[Traced],
     parts: Parts = NOTHING_KEPT,
     tick: Tick = lambda stage, share: None,
+    *,
+    court: _Court | None = None,
+    notes: Sequence[str] = (),
 ) -> dict[str, Outcome]:
-    """The third stage: the certificates, where asked for, and all that was found out about each target."""
+    """The third stage: the certificates, where asked for, and all that was found out about each target.
+
+    `court` saves making it here; `notes` are what there was to say while it was made.
+    """
     together = companies(work.questions, settings.kernel.distilled)
     found = {
         number: (path, of.notes)
@@ -166,9 +177,12 @@ def conclude(
         for number, path in zip(mine, of.paths, strict=True)
     }
     paths = {question.target: found[number][0] for number, question in enumerate(work.questions)}
-    with _stage() as notes, remembering(parts, "subsets"):
-        certificates = _certificates(table, work, paths, settings, drawn, parts, tick) if work.certified else {}
-    every = (*drawn.notes, *notes)
+    certificates: Mapping[str, Certificate] = {}
+    with _stage() as more:
+        if work.certified:
+            court = court or _court(table, work, settings, drawn, parts)
+            certificates = _certificates(court, work, paths, parts, lambda share: tick("certify", share))
+    every = (*drawn.notes, *notes, *more)
     return {
         target: Outcome(path, certificates.get(target), tuple(dict.fromkeys((*every, *found[number][1]))))
         for number, (target, path) in enumerate(paths.items())
@@ -212,25 +226,33 @@ def _begin(table: Table, work: Study, settings: Settings) -> _Ground:
     return _Ground(table, fold, y, rng)
 
 
-def _certificates(
-    table: Table,
-    work: Study,
-    paths: Mapping[str, Path],
-    settings: Settings,
-    drawn: Drawn,
-    parts: Parts,
-    tick: Tick,
-) -> dict[str, Certificate]:
-    """Searches from the empty set and from the pick of the published rule."""
+class _Court(NamedTuple):
+    """All that a search for certified sets needs but a place to start from."""
+
+    panel: Panel
+    examiners: Sequence[Examiner]
+
+
+def _court(table: Table, work: Study, settings: Settings, drawn: Drawn, parts: Parts) -> _Court:
+    """Train the flow that serves every subset."""
     table, _, y, rng = _begin(table, work, settings)
     rng.bit_generator.state = drawn.state
     fold = rng.permutation(table.rows) % max(2, settings.folds)
+    continuous = [y[question.target] for question in work.questions]
+    panel = Panel(table, work.questions, continuous, fold, settings.certificate, rng)
+    with remembering(parts, "subsets"):
+        return _Court(panel, panel.examiners())
+
+
+def _certificates(
+    court: _Court, work: Study, paths: Mapping[str, Path], parts: Parts, tick: Callable[[float], None]
+) -> dict[str, Certificate]:
+    """Searches from the empty set and from the pick of the published rule."""
+    tests = [replace(test, seen=Rounds(parts, number)) for number, test in enumerate(court.examiners)]
     targets = [question.target for question in work.questions]
-    panel = Panel(table, work.questions, [y[target] for target in targets], fold, settings.certificate, rng)
-    tests = panel.examiners(lambda share: tick("certify", 0.6 * share))
-    tests = [replace(test, seen=Rounds(parts, number)) for number, test in enumerate(tests)]
     starts = [[(), LargestJump()(paths[target])] for target in targets]
-    found = certify(panel, tests, starts, lambda share: tick("certify", 0.6 + 0.4 * share))
+    with remembering(parts, "closer"):
+        found = certify(court.panel, tests, starts, tick)
     return dict(zip(targets, couple(tests, found) if work.joint else found, strict=True))
 
 

@@ -11,6 +11,7 @@ from forebear.data.table import Column, Table
 from forebear.discovery.distil import Draws, Lengthscales, embed, standard
 from forebear.discovery.path import Fit, Path, prune
 from forebear.discovery.settings import Settings
+from forebear.kernel.room import room
 from forebear.kernel.settings import KernelSettings
 from forebear.kernel.tune import Choice, choose
 
@@ -49,6 +50,18 @@ def trace_paths(
     tick: Callable[[float], None] = lambda share: None,
 ) -> tuple[list[Path], list[str]]:
     """The path of every question, and what there is to say of the way; draws hold an output a question."""
+    with room():
+        return _trace_paths(table, questions, draws, settings, fits, tick)
+
+
+def _trace_paths(
+    table: Table,
+    questions: Sequence[Question],
+    draws: Draws,
+    settings: Settings,
+    fits: Fits,
+    tick: Callable[[float], None],
+) -> tuple[list[Path], list[str]]:
     columns = [table.columns[name] for name in questions[0].inputs]
     choices = _hyperparameters(columns, draws, settings.kernel)
     walks: dict[tuple[Choice, tuple[str, ...]], list[int]] = {}
@@ -60,8 +73,8 @@ def trace_paths(
         def inner(share: float, done: int = done) -> None:
             tick((done + share) / len(walks))
 
-        name = "-".join(map(str, numbers))
-        walked = _walk(columns, questions[numbers[0]], draws.of(numbers), choice, settings.kernel, fits(name), inner)
+        known = fits("-".join(map(str, numbers)))
+        walked = _walk(columns, questions[numbers[0]], draws.of(numbers), choice, settings.kernel, known, inner)
         paths |= dict(zip(numbers, walked, strict=True))
     notes = [_raised(q.target, paths[n], choices[n].nugget) for n, q in enumerate(questions)]
     return [paths[number] for number in range(len(questions))], [note for note in notes if note]

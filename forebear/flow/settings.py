@@ -15,11 +15,11 @@ class FlowSettings:
     depth: int = 4
     """hidden layers"""
     activation: Literal["silu", "relu", "tanh"] = "silu"
-    steps: int | None = 700
+    steps: int | None = 1_500
     """optimiser steps; None: as many as `epochs` passes over the data take"""
     epochs: int = 1_000
     """passes over the data when `steps` is None"""
-    batch: int = 256
+    batch: int = 128
     """rows in a step, or every row when there are fewer"""
     rate: float = 2e-2
     """peak learning rate of Adam"""

@@ -15,6 +15,7 @@ from jax import Array
 from jax.typing import ArrayLike
 
 from forebear.kernel.precision import double
+from forebear.kernel.solve import widened
 
 # Rows handled at once: a GPU wants few large launches.
 _ROWS = 4096
@@ -63,12 +64,13 @@ def energies(
     padded = np.full((max(len(points), len(units)), max(map(len, units), default=1)), -1)
     for number, members in enumerate(units):
         padded[number, : len(members)] = members
+    targets, alpha = alpha.shape[1], widened(alpha)
     if isinstance(kernel, jax.Array):
         result = _energies(kernel, points, jnp.asarray(alpha), padded, len(units))
     else:
         inputs, count = _listed(kernel, points)
         result = _energies_made(points, inputs, count, jnp.asarray(alpha), padded, len(units))
-    return np.asarray(result)[: len(units)]
+    return np.asarray(result)[: len(units), :targets]
 
 
 @double

@@ -13,6 +13,7 @@ from typing import TypeVar
 
 import numpy as np
 
+from forebear.kernel.room import square
 from forebear.kernel.threads import cores
 
 Blocks = Sequence[slice]
@@ -34,12 +35,16 @@ def gram(points: np.ndarray, inputs: Sequence[int]) -> np.ndarray:
     >>> gram(np.zeros((3, 1, 2)), [0, 1]).tolist()
     [[1.0, 1.0], [1.0, 1.0]]
     """
-    kernel = np.empty((points.shape[2],) * 2)
+    kernel = square(points.shape[2])
 
     def fill(blocks: Blocks) -> None:
         factors = _Factors(points, blocks)
+        space = factors.space()
         for rows in blocks:
-            factors.product(inputs, rows, kernel[rows])
+            # The kernel is symmetric: what is left of the diagonal is made, and stands on both sides of it.
+            made = factors.product(inputs, rows, space, rows.stop)
+            kernel[rows, : rows.stop] = made
+            kernel[: rows.start, rows] = made[:, : rows.start].T
 
     _in_pieces(fill, points.shape[2])
     return kernel
@@ -56,7 +61,7 @@ def divide_out(kernel: np.ndarray, points: np.ndarray, members: Sequence[int], *
     >>> bool(np.allclose(less, gram(points, [0, 2]), atol=1e-15))
     True
     """
-    less = kernel if spare else np.empty_like(kernel)
+    less = kernel if spare else square(len(kernel))
 
     def fill(blocks: Blocks) -> None:
         factors = _Factors(points, blocks)
@@ -87,14 +92,22 @@ def energies(
         made, rest = factors.space(), factors.space()
         total = np.zeros((len(units), alpha.shape[1]))
         for rows in blocks:
-            entries = kernel[rows] if isinstance(kernel, np.ndarray) else factors.product(kernel, rows, made)
-            whole = np.sum(alpha[rows] * (entries @ alpha), axis=0)
+            # The kernel is symmetric: what is left of the block's diagonal counts twice, what is right of it not.
+            entries = (
+                kernel[rows, : rows.stop]
+                if isinstance(kernel, np.ndarray)
+                else factors.product(kernel, rows, made, rows.stop)
+            )
+            doubled = alpha[: rows.stop] * np.where(np.arange(rows.stop) < rows.start, 2.0, 1.0)[:, None]
+            whole = np.sum(alpha[rows] * (entries @ doubled), axis=0)
             for number, members in enumerate(units):
                 # The kernel without the unit: K / prod (1 + k).
-                without = np.divide(entries, factors.one_plus_k(members[0], rows), out=rest[: len(entries)])
+                without = np.divide(
+                    entries, factors.one_plus_k(members[0], rows, rows.stop), out=_corner(rest, entries.shape)
+                )
                 for j in members[1:]:
-                    without /= factors.one_plus_k(j, rows)
-                total[number] += whole - np.sum(alpha[rows] * (without @ alpha), axis=0)
+                    without /= factors.one_plus_k(j, rows, rows.stop)
+                total[number] += whole - np.sum(alpha[rows] * (without @ doubled), axis=0)
         return total
 
     return np.sum(_in_pieces(add, points.shape[2]), axis=0)
@@ -149,34 +162,40 @@ class _Factors:
         """Room for the entries of a block."""
         return np.empty((self.most, self.points.shape[2]))
 
-    def one_plus_k(self, j: int, rows: slice | np.ndarray) -> np.ndarray:
-        """1 + k of one input between some rows and all; good until the next call."""
-        entries = _squares(self.points[j, 0], rows, self.scratch)
+    def one_plus_k(self, j: int, rows: slice | np.ndarray, width: int | None = None) -> np.ndarray:
+        """1 + k of one input between some rows and the first `width`, or all; good until the next call."""
+        entries = _squares(self.points[j, 0], rows, width, self.scratch)
         for axis in self.points[j, 1:]:
             if axis.any():  # an input of one dimension among wider ones is padded with zeros
-                entries += _squares(axis, rows, self.other)
+                entries += _squares(axis, rows, width, self.other)
         entries *= -0.5
         np.exp(entries, out=entries)
         entries += 1.0
         return entries
 
-    def product(self, inputs: Sequence[int], rows: slice | np.ndarray, out: np.ndarray) -> np.ndarray:
-        """Some rows of the kernel of some inputs."""
-        length = len(self.points[0, 0, rows])
-        entries = out[:length]
+    def product(
+        self, inputs: Sequence[int], rows: slice | np.ndarray, out: np.ndarray, width: int | None = None
+    ) -> np.ndarray:
+        """Some rows, up to a width, of the kernel of some inputs."""
+        entries = _corner(out, (len(self.points[0, 0, rows]), width or self.points.shape[2]))
         entries.fill(1.0)
         for start in range(0, len(inputs), _FACTORS):
             some = inputs[start : start + _FACTORS]
             for j in some:
-                entries *= self.one_plus_k(j, rows)
+                entries *= self.one_plus_k(j, rows, width)
             entries *= 0.5 ** len(some)
         return entries
 
 
-def _squares(axis: np.ndarray, rows: slice | np.ndarray, out: np.ndarray) -> np.ndarray:
-    own = axis[rows]
-    difference = np.subtract(own[:, None], axis, out=out[: len(own)])
+def _squares(axis: np.ndarray, rows: slice | np.ndarray, width: int | None, out: np.ndarray) -> np.ndarray:
+    own, others = axis[rows], axis[:width]
+    difference = np.subtract(own[:, None], others, out=_corner(out, (len(own), len(others))))
     return np.multiply(difference, difference, out=difference)
+
+
+def _corner(space: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
+    """Room for so many rows and columns, side by side in memory."""
+    return space.reshape(-1)[: shape[0] * shape[1]].reshape(shape)
 
 
 def _in_pieces(work: Callable[[Blocks], Result], rows: int, width: int | None = None) -> list[Result]:

@@ -12,6 +12,7 @@ import numpy as np
 from forebear._checks import InputError
 from forebear.kernel import device, host
 from forebear.kernel.memory import dense_rows
+from forebear.kernel.room import give_back
 from forebear.kernel.solve import solve
 from forebear.kernel.threads import one_thread
 from forebear.kernel.truncated import truncated_solve
@@ -58,6 +59,10 @@ class Dense:
         """The kernel of fewer inputs: their factors, which lie in [1/2, 1], are divided out, at the cost of one
         rounding error each. `spare`: this one is not needed any more, and its memory may be used."""
         return Dense(backend().divide_out(self.entries, self.points, inputs, spare=spare), self.points)
+
+    def done(self) -> None:
+        """This kernel is not needed any more: its memory may be used for another one."""
+        give_back(self.entries)
 
 
 class Tiled:
@@ -111,3 +116,6 @@ class Tiled:
         """The kernel of fewer inputs; there is no memory to `spare`."""
         del spare
         return Tiled(self.points, [j for j in self.inputs if j not in inputs])
+
+    def done(self) -> None:
+        """There is nothing to give back."""

@@ -53,4 +53,6 @@ def ridge(kernel: Kernel, y: np.ndarray, nugget: float) -> Ridge:
     noise = used * np.sum(alpha**2, axis=0)
     # signal + noise = alpha' (K + nugget I) alpha = alpha' y: no product with K is needed.
     total = np.sum(alpha * y, axis=0)
-    return Ridge(alpha, total - noise, np.clip(noise / total, 0.0, 1.0), used)
+    # A target that never varies has no signal to find.
+    share = np.divide(noise, total, out=np.ones_like(total), where=total > 0)
+    return Ridge(alpha, total - noise, np.clip(share, 0.0, 1.0), used)

@@ -44,7 +44,18 @@ def _solve_on_host(kernel: ArrayLike, y: np.ndarray, nugget: float) -> np.ndarra
 
 
 def _solve_on_device(kernel: ArrayLike, y: np.ndarray, nugget: float) -> np.ndarray:
-    return np.asarray(_solve(jnp.asarray(kernel, jnp.float64), jnp.asarray(y, jnp.float64), nugget))
+    solved = _solve(jnp.asarray(kernel, jnp.float64), jnp.asarray(widened(y), jnp.float64), nugget)
+    return np.asarray(solved)[:, : y.shape[1]]
+
+
+def widened(vectors: np.ndarray) -> np.ndarray:
+    """With columns of zeros up to a power of two: so few widths are soon all compiled.
+
+    >>> widened(np.ones((2, 3))).tolist()
+    [[1.0, 1.0, 1.0, 0.0], [1.0, 1.0, 1.0, 0.0]]
+    """
+    width = vectors.shape[1]
+    return np.pad(vectors, ((0, 0), (0, (1 << max(width - 1, 0).bit_length()) - width)))
 
 
 @jax.jit

@@ -61,8 +61,8 @@ class Memory(NamedTuple):
 
     @property
     def total(self) -> float:
-        """The peak of one process: stages follow one another, so the largest of them counts."""
-        return self.program + self.table + self.draws + max(self.flows, self.kernels, self.certificate)
+        """The peak of one process: of kernels and tests, which follow one another, the larger counts."""
+        return self.program + self.table + self.draws + self.flows + max(self.kernels, self.certificate)
 
 
 def estimate(size: Size) -> Memory:
@@ -95,7 +95,7 @@ def check_memory(size: Size, processes: int = 1, available: float | None = None)
     >>> big = Size(rows=1_000, columns=10, together=1, distilled=12_000, dense=15_000)
     >>> check_memory(big, available=2e9)
     Traceback (most recent call last):
-    forebear._checks.InputError: this needs about 2.6 GB of memory and 2.0 GB are free: distilled=10136 would fit
+    forebear._checks.InputError: this needs about 2.6 GB of memory and 2.0 GB are free: distilled=10127 would fit
     """
     free = available_memory() if available is None else available
     needed = estimate(size)
