@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import runpy
+from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import jax
@@ -11,15 +14,17 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.optimize
+from pages import without_training
 from toys import toy_twin
 
 import forebear as fb
 from forebear._checks import InputError
 from forebear.control.lbfgs import minimise
 from forebear.control.model import TwinSteps
-from forebear.control.mpc import Mpc, Plans
+from forebear.control.mpc import ClosedLoop, Mpc, Plans
 from forebear.twin.twin import Twin
 
+ROOT = Path(__file__).parents[1]
 TURN = 2 * np.pi
 A, B = np.array([[1.0, 0.1], [0.0, 1.0]]), np.array([[0.0], [0.1]])
 
@@ -218,3 +223,23 @@ def test_bad_input_for_twins_and_calls(twin: Twin, controller: Any) -> None:
         fb.control.mpc(_push, lambda s, a: s, [(-1, 1)], noise=1).plan([[0.0, 0.0]])
     with pytest.raises(InputError, match="the step must return the next state"):
         fb.control.mpc(lambda s, a, n: s[:1], _cost, [(-1, 1)], noise=1).plan([[0.0, 0.0]])
+
+
+def test_the_swing_up_of_the_page_is_the_example_and_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    script = ROOT / "examples" / "swing_up.py"
+    text = script.read_text(encoding="utf-8")
+    page = ROOT / "docs" / "howto" / "control.md"
+    assert f"```python\n{text}```" in page.read_text(encoding="utf-8") and len(text.splitlines()) < 60
+    without_training(page, monkeypatch)
+    simulate = Mpc.simulate
+    steps = []
+
+    def short(self: Mpc, start: Any, count: int, **named: Any) -> ClosedLoop:
+        steps.append(count)
+        told = simulate(self, start, 1, **named)
+        assert told.states.shape == (2, 4, 2) and np.abs(told.actions).max() <= 2
+        return replace(told, states=np.repeat(told.states[:1], count + 1, axis=0))
+
+    monkeypatch.setattr(Mpc, "simulate", short)
+    runpy.run_path(str(script))
+    assert steps == [100]
