@@ -19,7 +19,7 @@ EXPERIMENTS = {
     "lorenz96": ("lorenz96", "two-scale Lorenz-96, ten sites: the four neighbours of every site"),
     "lorenz96-scaling": ("lorenz96", "two-scale Lorenz-96 from 10 to 200 sites, and the time of pruning"),
     "pendulum": ("pendulum", "a noisy pendulum whose velocity is hidden: which lags are its memory"),
-    "pendulum-control": ("pendulum_control", "the pendulum swung up by policies trained in twins on few lags or many"),
+    "pendulum-control": ("pendulum_control", "the pendulum swung up by policies that were trained in twins"),
     "heat": ("heat", "a stochastic heat equation: the neighbourhood of both controlled ends"),
     "heat-control": ("heat_control", "the heat equation under model predictive control, with twins of both ends"),
     "lander": ("lander", "Lunar Lander: which inputs shape the thrust"),
