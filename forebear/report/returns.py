@@ -13,7 +13,7 @@ from forebear.report.figures import GONE, INK, JUMP, KEPT
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-_COLOURS = (INK, KEPT, JUMP, "#7a5195", "#bc8f3a", "#4c9f70")
+_COLOURS = (INK, KEPT, JUMP, "#7a5195", "#bc8f3a", "#4c9f70", GONE)
 
 
 def returns_figure(
@@ -33,11 +33,11 @@ def returns_figure(
             left.plot(steps, [one["mean"] for one in row["curve"]], color=colour, label=row["regime"])
     left.set_xlabel(thousands)
     left.set_ylabel("mean return while training")
-    left.legend(loc="lower right", frameon=False, fontsize=8)
+    drawn.legend(*left.get_legend_handles_labels(), loc="outside lower left", ncols=6, frameon=False, fontsize=8)
     _boxes(right, rows)
     name, value = line
-    right.axvline(value, color=GONE, linewidth=1, linestyle=":", label=name)
-    right.legend(loc="lower left", frameon=False, fontsize=8)
+    right.axvline(value, color=GONE, linewidth=1, linestyle=":")
+    right.annotate(f"{name}: {value:g}", (value, 1.01), xycoords=("data", "axes fraction"), fontsize=8, ha="center")
     drawn.suptitle(title, fontsize=12, color=INK, x=0.01, ha="left")
     return drawn
 

@@ -122,7 +122,8 @@ def _claims(evidence: Evidence) -> list[Claim]:
             landed[PRUNED] >= landed[FULL],
             ""
             if landed[PRUNED] >= landed[FULL]
-            else "one training of each: their luck differs as well as their twins",
+            else f"{rows[FULL]['landings'] - rows[PRUNED]['landings']} of {flown[FULL]:,} fewer, and one training of "
+            "each: their luck differs as well as their twins",
         ),
         Claim(
             "comparable with training in the true environment: no fewer landings by more than 2% of the episodes",
