@@ -61,21 +61,6 @@ def teach(twin: Twin, settings: StudentSettings, seed: int) -> Students:
 
     Inputs are drawn as independent normals with the mean and deviation that each has in the twin's data, the latent
     as a standard normal; a student learns the standardised draw by least squares.
-
-    >>> from forebear.data.table import read_columns
-    >>> from forebear.twin.fit import fit_twin
-    >>> from forebear.twin.settings import TwinSettings
-    >>> import pandas as pd
-    >>> rng = np.random.default_rng(0)
-    >>> frame = pd.DataFrame({"x": rng.normal(size=500)})
-    >>> frame["y"] = 3 * frame["x"] + rng.normal(size=500)
-    >>> table = read_columns(frame, "the table", ["x", "y"])
-    >>> small = TwinSettings.resolve({"steps": 200, "width": 16, "depth": 2})
-    >>> twin = fit_twin(table, {"y": ["x"]}, joint=False, settings=small, seed=0)
-    >>> student = teach(twin, StudentSettings(width=16, steps=500), seed=0)
-    >>> at, core = (jnp.array([1.0]), jnp.array([0.5])), twin.core()
-    >>> bool(abs(student(*at)[0] - core.push(core.params, at[0][None], at[1][None])[0, 0]) < 0.5)
-    True
     """
     rng = np.random.default_rng(seed)
     places = tuple(tuple(twin.inputs.index(name) for name in twin.ancestors[target]) for target in twin.targets)
