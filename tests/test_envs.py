@@ -302,7 +302,7 @@ def test_wrappers_of_gymnasium_work(walker: Twin) -> None:
 def test_stable_baselines_trains_on_many(twin: Twin) -> None:
     sb3 = pytest.importorskip("stable_baselines3")
     made = TwinVectorEnv(twin, 4, STARTS, cost, observe=waves, max_steps=5, autoreset_mode=AutoresetMode.SAME_STEP)
-    envs = made.as_sb3()
+    envs: Any = made.as_sb3()  # its types allow for dictionaries
     envs.seed(3)
     first = envs.reset()
     envs.seed(3)

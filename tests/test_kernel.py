@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import jax
@@ -340,16 +341,16 @@ def test_choice_follows_roughness_and_noise() -> None:
     rng = np.random.default_rng(0)
     x, z = rng.normal(size=(2, 300))
 
-    def embed(lengthscale: float, latent_lengthscale: float) -> np.ndarray:
-        return factors.stack([factors.real(x, lengthscale), factors.real(z, latent_lengthscale)], 300)
+    def of(values: np.ndarray) -> Callable[[float], np.ndarray]:
+        return lambda lengthscale: factors.stack([factors.real(values, lengthscale)], 300)
 
     y = np.stack([0.5 * x + 0.5 * z, 0.5 * x + np.sign(np.sin(4 * z))], axis=1)
-    smooth, rough_in_z = choose(embed, y[None])
+    smooth, rough_in_z = choose(of(x), of(z), y[None])
     assert smooth.lengthscale >= 2.0 and smooth.latent_lengthscale >= 1.0
     assert rough_in_z.latent_lengthscale == 0.3
     clean = np.sin(3 * x) * np.ones((2, 1))
     noisy = clean + 2.0 * rng.normal(size=(2, 300))
-    of_clean, of_noisy = choose(embed, np.stack([clean, noisy], axis=2))
+    of_clean, of_noisy = choose(of(x), of(z), np.stack([clean, noisy], axis=2))
     assert of_clean.nugget < of_noisy.nugget
 
 
@@ -360,8 +361,11 @@ def test_what_two_samplers_do_not_share_is_noise() -> None:
     draws = 0.3 * x + wiggles
     grid = {"lengthscales": (0.3, 4.0), "latent_lengthscales": (1.0,), "nuggets": (0.01, 1.0)}
 
-    def embed(lengthscale: float, _: float) -> np.ndarray:
+    def inputs(lengthscale: float) -> np.ndarray:
         return factors.stack([factors.real(x, lengthscale)], 300)
 
-    assert choose(embed, draws[:1, :, None], **grid) == [Choice(0.3, 1.0, 0.01)]
-    assert choose(embed, draws[..., None], **grid)[0].lengthscale == 4.0
+    def latents(_: float) -> np.ndarray:
+        return np.empty((0, 1, 300))
+
+    assert choose(inputs, latents, draws[:1, :, None], **grid) == [Choice(0.3, 1.0, 0.01)]
+    assert choose(inputs, latents, draws[..., None], **grid)[0].lengthscale == 4.0

@@ -14,7 +14,6 @@ from jax import Array
 
 from forebear.control.mpc import world_noise
 from forebear.systems.heat import CONTROLS, LARGEST_CONTROL, NODES, NOISE, STATES, heat_matrices
-from forebear.twin.core import Core
 from forebear.twin.twin import Twin
 
 BOUNDS = [(-LARGEST_CONTROL, LARGEST_CONTROL)] * len(CONTROLS)
@@ -42,16 +41,6 @@ def true_step(state: Array, action: Array, noise: Array) -> Array:
     # In the precision of the state: constants of numpy are remembered in the first one that they are used with.
     stay, inflow = (jnp.asarray(matrix, state.dtype) for matrix in (_STAY, _inflow))
     return stay @ state + inflow @ action + NOISE * state * noise
-
-
-class TwinDraw(eqx.Module):
-    """A twin as a sampler of one row."""
-
-    core: Core
-
-    def __call__(self, x: Array, z: Array) -> Array:
-        """Targets (targets,) at inputs x (inputs,) and latents z (targets,)."""
-        return self.core.push(self.core.params, x[None], z[None])[0]
 
 
 class LearnedStep(eqx.Module):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -79,9 +79,27 @@ def embed(columns: Sequence[Column], rows: np.ndarray, z: np.ndarray, lengthscal
     Real inputs and latents are standardised on the distilled rows, angles are left raw, categories are equal
     or not.
     """
-    parts = [_embed_column(c, c.values[rows], lengthscales.of(c.name)) for c in columns]
-    parts += [factors.real(standard(z[:, d]), lengthscales.latents) for d in range(z.shape[1])]
-    return factors.stack(parts, len(rows))
+    return factors.stack(
+        [*_embed_inputs(columns, rows, lengthscales.of), *_embed_latents(z, lengthscales.latents)], len(rows)
+    )
+
+
+def embed_inputs(columns: Sequence[Column], rows: np.ndarray, inputs: float | Mapping[str, float]) -> np.ndarray:
+    """The points of the inputs alone."""
+    return factors.stack(_embed_inputs(columns, rows, Lengthscales(inputs, 1.0).of), len(rows))
+
+
+def embed_latents(z: np.ndarray, lengthscale: float) -> np.ndarray:
+    """The points of the latents alone."""
+    return factors.stack(_embed_latents(z, lengthscale), len(z))
+
+
+def _embed_inputs(columns: Sequence[Column], rows: np.ndarray, of: Callable[[str], float]) -> list[np.ndarray]:
+    return [_embed_column(column, column.values[rows], of(column.name)) for column in columns]
+
+
+def _embed_latents(z: np.ndarray, lengthscale: float) -> list[np.ndarray]:
+    return [factors.real(standard(z[:, d]), lengthscale) for d in range(z.shape[1])]
 
 
 def _embed_column(column: Column, values: np.ndarray, lengthscale: float) -> np.ndarray:

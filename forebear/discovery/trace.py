@@ -8,7 +8,7 @@ import numpy as np
 
 from forebear.data.question import Question
 from forebear.data.table import Column, Table
-from forebear.discovery.distil import Draws, Lengthscales, embed, standard
+from forebear.discovery.distil import Draws, Lengthscales, embed, embed_inputs, embed_latents, standard
 from forebear.discovery.path import Fit, Path, prune
 from forebear.discovery.settings import Settings
 from forebear.kernel.room import room
@@ -125,9 +125,9 @@ def _hyperparameters(columns: Sequence[Column], draws: Draws, kernel: KernelSett
     if len(grid) == 3:
         return [Choice(*(float(values[0]) for values in grid.values()))] * draws.y.shape[1]
     few = slice(0, draws.rivals.shape[1])
-
-    def points(lengthscale: float, latent_lengthscale: float) -> np.ndarray:
-        inputs = lengthscale if given is None else given
-        return embed(columns, draws.rows[few], draws.z[few], Lengthscales(inputs, latent_lengthscale))
-
-    return choose(points, np.stack([standard(y) for y in draws.rivals]), **grid)
+    return choose(
+        lambda lengthscale: embed_inputs(columns, draws.rows[few], lengthscale if given is None else given),
+        lambda lengthscale: embed_latents(draws.z[few], lengthscale),
+        np.stack([standard(y) for y in draws.rivals]),
+        **grid,
+    )

@@ -177,7 +177,7 @@ class _Factors:
         self, inputs: Sequence[int], rows: slice | np.ndarray, out: np.ndarray, width: int | None = None
     ) -> np.ndarray:
         """Some rows, up to a width, of the kernel of some inputs."""
-        entries = _corner(out, (len(self.points[0, 0, rows]), width or self.points.shape[2]))
+        entries = _corner(out, (len(np.arange(self.points.shape[2])[rows]), width or self.points.shape[2]))
         entries.fill(1.0)
         for start in range(0, len(inputs), _FACTORS):
             some = inputs[start : start + _FACTORS]

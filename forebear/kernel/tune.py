@@ -35,7 +35,8 @@ class Choice(NamedTuple):
 
 
 def choose(
-    embed: Callable[[float, float], np.ndarray],
+    inputs: Callable[[float], np.ndarray],
+    latents: Callable[[float], np.ndarray],
     y: np.ndarray,
     lengthscales: Sequence[float] = LENGTHSCALES,
     latent_lengthscales: Sequence[float] = LATENT_LENGTHSCALES,
@@ -43,27 +44,39 @@ def choose(
 ) -> list[Choice]:
     """For each target the grid point with the least cross-prediction error.
 
-    `embed(lengthscale, latent_lengthscale)` gives the points of the kernel, see `forebear.kernel.factors`; y has
-    shape (samplers, rows, targets): draws of each sampler at the same inputs and latents. With one sampler the error
-    is that of plain prediction at other rows. Nuggets are against factors of 1 + k.
+    `inputs` and `latents` give the points of their part of the kernel, see `forebear.kernel.factors`, at a
+    lengthscale; y has shape (samplers, rows, targets): draws of each sampler at the same inputs and latents. With one
+    sampler the error is that of plain prediction at other rows. Nuggets are against factors of 1 + k.
 
     >>> x = np.random.default_rng(0).normal(size=300)
     >>> y = np.stack([np.sin(6 * x), x], axis=1)
-    >>> choose(lambda l, _: x[None, None] / l, y[None], (0.2, 5.0), (1.0,), (0.01,))
+    >>> none = np.empty((0, 1, 300))
+    >>> choose(lambda scale: x[None, None] / scale, lambda _: none, y[None], (0.2, 5.0), (1.0,), (0.01,))
     [Choice(lengthscale=0.2, latent_lengthscale=1.0, nugget=0.01), Choice(lengthscale=5.0, latent_lengthscale=1.0, nugget=0.01)]
     """  # noqa: E501
     grid = list(itertools.product(lengthscales, latent_lengthscales))
-
-    def one(lengthscales: tuple[float, float]) -> np.ndarray:
-        points = embed(*lengthscales)
-        return cross_errors(Dense.of(points).entries, y, np.array(nuggets) * 0.5 ** len(points))
-
     # The kernels are small: a core each, rather than several for one.
     with ThreadPoolExecutor(cores() if jax.default_backend() == "cpu" else 1) as pool:
+        # The kernel is a product of both parts, each of which comes several times in the grid.
+        parts = [*((inputs, scale) for scale in lengthscales), *((latents, scale) for scale in latent_lengthscales)]
+        made = list(pool.map(lambda part: _part(*part), parts))
+        of_inputs = dict(zip(lengthscales, made, strict=False))
+        of_latents = dict(zip(latent_lengthscales, made[len(lengthscales) :], strict=True))
+
+        def one(place: tuple[float, float]) -> np.ndarray:
+            (known, factors), (random, more) = of_inputs[place[0]], of_latents[place[1]]
+            return cross_errors(known * random, y, np.array(nuggets) * 0.5 ** (factors + more))
+
         errors = np.stack(list(pool.map(one, grid)))
     errors[np.isnan(errors)] = np.inf  # a kernel that cannot be factorised at this nugget
     choices = [Choice(*place, nugget) for place in grid for nugget in nuggets]
     return [choices[best] for best in errors.reshape(len(choices), -1).argmin(axis=0)]
+
+
+def _part(embed: Callable[[float], np.ndarray], lengthscale: float) -> tuple[np.ndarray, int]:
+    """One part of the kernel, and how many factors it has."""
+    points = embed(lengthscale)
+    return np.asarray(Dense.of(points).entries), len(points)
 
 
 def cross_errors(kernel: ArrayLike, y: np.ndarray, nuggets: Sequence[float] | np.ndarray) -> np.ndarray:

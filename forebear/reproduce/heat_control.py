@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
 NONE, LINEAR, KNOWN = "no control", "clipped linear control", "known dynamics"
 PRUNED, FULL = "pruned twin", "full twin"
-OURS_PRUNED, OURS_FULL = "pruned twin, forebear's own", "full twin, forebear's own"
 CLOSE = 0.05
 """by how much a mean cost may exceed another and still be close"""
 
@@ -36,11 +35,9 @@ class _Size:
     trajectories: int = 10
     teacher_steps: int = 10_000
     student_steps: int = 20_000
-    own: dict[str, Any] = field(default_factory=dict)
-    """settings of forebear's own twins that are not the defaults"""
 
 
-_QUICK = _Size(3, 4, 5, 8, 5, 200, 200, {"steps": 200})
+_QUICK = _Size(3, 4, 5, 8, 5, 200, 200)
 _PUBLISHED = {"batch": 1_000, "rate": 1e-4, "schedule": "constant", "averaging": 0.0, "held_out": 0}
 """how the published flows are trained"""
 
@@ -69,24 +66,22 @@ def _known(seed: int, quick: bool) -> Rows:
     return [*rows, _controlled(KNOWN, true_step, seed, size)]
 
 
-def _twins(own: bool, seed: int, quick: bool) -> Rows:
+def _twins(seed: int, quick: bool) -> Rows:
     """Plans made with learned ends, pruned and full in one unit, so that their times can be compared."""
     size = _size(quick)
     rows = []
-    for name, full in zip((OURS_PRUNED, OURS_FULL) if own else (PRUNED, FULL), (False, True), strict=True):
+    for name, full in ((PRUNED, False), (FULL, True)):
         started = time.perf_counter()
-        step, errors = _learned(full, own, seed, size)
+        step, errors = _learned(full, seed, size)
         told = {"learning_s": time.perf_counter() - started, "map_errors": errors}
         rows.append(_controlled(name, step, seed, size) | told)
     return rows
 
 
-def _learned(full: bool, own: bool, seed: int, size: _Size) -> tuple[Step, list[float]]:
-    """The rod with learned ends, and how far the map of each is from the exact one.
-
-    The published flows and their students, or forebear's own twins, distilled.
-    """
-    from forebear.control.rod import LearnedStep, TwinDraw
+def _learned(full: bool, seed: int, size: _Size) -> tuple[Step, list[float]]:
+    """The rod with the published flows of its ends, in their students, and how far the map of each is from the exact
+    one."""
+    from forebear.control.rod import LearnedStep
     from forebear.control.student import StudentSettings, teach
     from forebear.data.table import read_columns
     from forebear.systems import heat
@@ -96,14 +91,10 @@ def _learned(full: bool, own: bool, seed: int, size: _Size) -> tuple[Step, list[
     data = heat(trajectories=size.trajectories, seed=seed)
     inputs = {target: data.candidates if full else data.ancestors[target] for target in data.targets}
     used = dict.fromkeys(name for names in inputs.values() for name in names)
-    settings = TwinSettings.resolve(size.own if own else _PUBLISHED | {"steps": size.teacher_steps})
+    settings = TwinSettings.resolve(_PUBLISHED | {"steps": size.teacher_steps})
     table = read_columns(data.table, "the table", [*used, *data.targets])
     twin = fit_twin(table, inputs, joint=False, settings=settings, seed=seed)
-    if own:
-        twin = twin.distil(progress=False, **size.own)
-        step = LearnedStep.of(twin, TwinDraw(twin.core()))
-    else:
-        step = LearnedStep.of(twin, teach(twin, StudentSettings(steps=size.student_steps), seed))
+    step = LearnedStep.of(twin, teach(twin, StudentSettings(steps=size.student_steps), seed))
     return step, _map_errors(step, heat(trajectories=size.trajectories, seed=seed + 1))
 
 
@@ -170,17 +161,12 @@ def _by_name(evidence: Evidence) -> dict[str, dict[str, Any]]:
 
 def _claims(evidence: Evidence) -> list[Claim]:
     rows = _by_name(evidence)
-    claims = [_acts(rows[KNOWN], rows[NONE])]
-    for pruned, full, label in ((PRUNED, FULL, ""), (OURS_PRUNED, OURS_FULL, ", forebear's own")):
-        close, faster = ("close", "24.7 s against 31.0 s") if not label else (None, None)
-        claims += [
-            _close(rows[pruned], rows[KNOWN], f"pruned twin{label}: cost close to that with known dynamics", close),
-            _not_better(rows[full], rows[pruned], f"full twin{label}: no better than the pruned one", label),
-            _faster(
-                rows[pruned], rows[full], f"pruned twin{label}: less time per simulation than the full one", faster
-            ),
-        ]
-    return claims
+    return [
+        _acts(rows[KNOWN], rows[NONE]),
+        _close(rows[PRUNED], rows[KNOWN]),
+        _not_better(rows[FULL], rows[PRUNED]),
+        _faster(rows[PRUNED], rows[FULL]),
+    ]
 
 
 def _acts(known: dict[str, Any], none: dict[str, Any]) -> Claim:
@@ -201,27 +187,29 @@ def _told(one: dict[str, Any], other: dict[str, Any]) -> str:
     return f"{one['mean']:.2f} against {other['mean']:.2f}; by trial {mean:+.2f} ± {error:.2f}"
 
 
-def _close(pruned: dict[str, Any], known: dict[str, Any], claim: str, published: str | None) -> Claim:
+def _close(pruned: dict[str, Any], known: dict[str, Any]) -> Claim:
     holds = pruned["mean"] <= (1 + CLOSE) * known["mean"]
     why = (
         f"its mean cost is {100 * (pruned['mean'] / known['mean'] - 1):.0f}% higher, where {100 * CLOSE:.0f}% counts"
     )
-    return Claim(claim, published, _told(pruned, known), holds, "" if holds else why)
+    claim = "pruned twin: cost close to that with known dynamics"
+    return Claim(claim, "close", _told(pruned, known), holds, "" if holds else why)
 
 
-def _not_better(full: dict[str, Any], pruned: dict[str, Any], claim: str, label: str) -> Claim:
+def _not_better(full: dict[str, Any], pruned: dict[str, Any]) -> Claim:
     mean, error = _paired(full, pruned)
     holds = mean >= -error
-    published = None if label else "slightly higher"
-    return Claim(claim, published, _told(full, pruned), holds, "" if holds else "in these trials its cost is lower")
+    why = "" if holds else "in these trials its cost is lower"
+    return Claim("full twin: no better than the pruned one", "slightly higher", _told(full, pruned), holds, why)
 
 
-def _faster(pruned: dict[str, Any], full: dict[str, Any], claim: str, published: str | None) -> Claim:
+def _faster(pruned: dict[str, Any], full: dict[str, Any]) -> Claim:
     ours, theirs = pruned["seconds_per_simulation"], full["seconds_per_simulation"]
     trips = [row["evaluations_of_the_slowest"] for row in (pruned, full)]
     measured = f"{ours:.3f} s against {theirs:.3f} s; evaluations a plan {trips[0]:.0f} against {trips[1]:.0f}"
     why = "inputs are a small part of the network's work; how many evaluations a plan takes decides"
-    return Claim(claim, published, measured, ours < theirs, "" if ours < theirs else why)
+    claim = "pruned twin: less time per simulation than the full one"
+    return Claim(claim, "24.7 s against 31.0 s", measured, ours < theirs, "" if ours < theirs else why)
 
 
 def _figure(evidence: Evidence) -> Figure:
@@ -239,8 +227,7 @@ EXPERIMENTS = {
         repeats="50 trials, each with the same start and the same noise of the rod for every controller",
         measures={
             "known": _known,
-            "published twins": partial(_twins, False),
-            "forebear's twins": partial(_twins, True),
+            "published twins": _twins,
         },
         figure=_figure,
         decided=(
@@ -249,8 +236,7 @@ EXPERIMENTS = {
             "in every run of `heat`; what is left of a plan is clipped to the bounds before the next search begins "
             "with it, because an action far outside them has no gradient and stays there; a plan ends at a gradient "
             "of norm 1e-3, as in the scripts; seconds per simulation are those of all 50 trials at once, over 50; "
-            "close means a mean cost at most 5% higher; forebear's own twins have default settings and `Twin.distil` "
-            "in place of the plain network"
+            "close means a mean cost at most 5% higher"
         ),
     )
 }

@@ -99,7 +99,8 @@ def pets(
             `forebear.envs.TwinEnv` takes.
         trials: planned episodes.
         steps: of an episode, at most.
-        state, action: names of the columns; by default x1, x2, … and u1, u2, …, or those of the twin.
+        state: names of the columns of the state; by default x1, x2, …, or those of the twin.
+        action: names of the actions; by default u1, u2, …, or those of the twin.
         inputs: what the ensemble sees of them, for instance the ancestors that a discovery found; by default all.
         rediscover_every: discover the inputs anew after every so many trials, from the data so far.
         rediscover: options of `forebear.discover` for that: `targets`, `candidates` (other states stay in), `rule`,
