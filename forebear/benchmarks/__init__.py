@@ -1,4 +1,4 @@
-"""What `forebear bench` can measure: one file a name, each with a function `run` that returns rows.
+"""What `forebear bench` can measure: one file a name, each with a function `run` that gives rows.
 
 A row is a dict with "what" and "ours_s" and, where there is something to compare with, "baseline", "baseline_s" and
 "ratio" (baseline over ours, so that more is better). Further fields are free.
@@ -6,6 +6,7 @@ A row is a dict with "what" and "ours_s" and, where there is something to compar
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
@@ -30,9 +31,15 @@ BENCHES = {
 """name -> what it measures"""
 
 
-def measure(name: str, **arguments: Any) -> dict[str, Any]:
-    """Run one benchmark: its name, the machine, and its rows. Arguments go to its `run`."""
+def measure(name: str, tell: Callable[[dict[str, Any]], None] = lambda row: None, **arguments: Any) -> dict[str, Any]:
+    """Run one benchmark: its name, the machine, and its rows, each of which is also told when it is there.
+
+    Arguments go to its `run`.
+    """
     from forebear.benchmarks.machine import machine
 
-    rows = import_module(f"forebear.benchmarks.{name.replace('-', '_')}").run(**arguments)
+    rows = []
+    for row in import_module(f"forebear.benchmarks.{name.replace('-', '_')}").run(**arguments):
+        rows.append(row)
+        tell(row)
     return {"name": name, "machine": machine(), "rows": rows}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,7 @@ import numpy as np
 
 def run(
     sizes: Sequence[int] = (100, 200, 500, 1_000), obvious: int = 200, distilled: int = 2_000, whole: int = 1_000
-) -> list[dict[str, Any]]:
+) -> Iterator[dict[str, Any]]:
     """Rows: one input removed at a time, beside an implementation that builds the kernel anew for every input and
     solves by LU, with `obvious` inputs; several removed at a time, for each of the `sizes`, and the slope of its
     time from the first size to the last; the whole discovery with `whole` inputs (0: leave it out).
@@ -27,17 +27,15 @@ def run(
     [path] = prune(points, y, units, nugget=1.0)
     seconds = time.perf_counter() - started
     slow = _obvious(points, y, len(units))
-    rows: list[dict[str, Any]] = [
-        {
-            "what": f"pruning {obvious} inputs one at a time, {distilled:,} draws",
-            "ours_s": seconds,
-            "baseline": "kernel built anew for every input, LU (from the time of one of each)",
-            "baseline_s": slow,
-            "ratio": slow / seconds,
-            "peak_memory_gib": round(_peak(), 2),
-            "peak_before_gib": round(before, 2),
-        }
-    ]
+    yield {
+        "what": f"pruning {obvious} inputs one at a time, {distilled:,} draws",
+        "ours_s": seconds,
+        "baseline": "kernel built anew for every input, LU (from the time of one of each)",
+        "baseline_s": slow,
+        "ratio": slow / seconds,
+        "peak_memory_gib": round(_peak(), 2),
+        "peak_before_gib": round(before, 2),
+    }
     times = []
     for size in sizes:
         points, y, units = _problem(size, distilled)
@@ -45,10 +43,13 @@ def run(
         [many] = prune(points, y, units, nugget=1.0, drop=0.25)
         times.append(time.perf_counter() - started)
         what = f"pruning {size:,} inputs, a quarter at a time down to 32, {distilled:,} draws"
-        rows.append({"what": what, "ours_s": times[-1], "last_four": list(many.removed[-4:])})
-    rows[-1]["slope"] = float(np.polyfit(np.log(sizes), np.log(times), 1)[0]) if len(sizes) > 1 else None
-    rows[-1]["slope_from"] = sizes[0]
-    return [*rows, *([_whole(whole, distilled)] if whole else [])]
+        row: dict[str, Any] = {"what": what, "ours_s": times[-1], "last_four": list(many.removed[-4:])}
+        if size == sizes[-1] and len(sizes) > 1:
+            row["slope"] = float(np.polyfit(np.log(sizes), np.log(times), 1)[0])
+            row["slope_from"] = sizes[0]
+        yield row
+    if whole:
+        yield _whole(whole, distilled)
 
 
 def _problem(size: int, distilled: int) -> tuple[np.ndarray, np.ndarray, dict[str, tuple[int, ...]]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from typing import Any
 
 from forebear._checks import InputError, near_miss
 from forebear.benchmarks import BENCHES, measure
@@ -18,6 +19,12 @@ def list_benches(as_json: bool) -> None:
         say(as_table(["name", "what it measures"], [[name, about] for name, about in BENCHES.items()]))
 
 
+def _tell(row: dict[str, Any]) -> None:
+    """A row as soon as it is there: what comes after it may take long."""
+    numbers = ((key, value) for key, value in row.items() if key != "what")
+    note(f"{row['what']}: " + ", ".join(f"{k} {v:.4g}" if isinstance(v, float) else f"{k} {v}" for k, v in numbers))
+
+
 def run_bench(name: str | None, as_json: bool) -> None:
     """Measure, and print a table or the JSON document."""
     if name is None:
@@ -27,7 +34,7 @@ def run_bench(name: str | None, as_json: bool) -> None:
     note(f"{name}: {BENCHES[name]}")
     started = time.perf_counter()
     with long_work(None, ""):
-        result = measure(name)
+        result = measure(name, _tell)
     if as_json:
         say(json.dumps(result, indent=2))
         return

@@ -50,16 +50,30 @@ def distil(
     rounds = -(-count // table.rows)
     rows = np.concatenate([rng.permutation(table.rows) for _ in range(rounds)])[:count]
     z = rng.normal(size=(count, max(law.latents for law in laws[0])))
+    # A law is asked at the rows of its fold, and at the first few, where all are compared.
+    asked = [
+        np.flatnonzero((fold[rows] == number) | (np.arange(count) < ROWS_TO_TUNE)) for number in range(len(laws))
+    ]
+    # Folds differ in size, from run to run too. All are filled up to one size, so that nothing is compiled twice.
+    roomy = min(count, ROWS_TO_TUNE + 5 * max(0, count - ROWS_TO_TUNE) // (4 * len(laws)))
+    size = roomy if max(map(len, asked)) <= roomy else count
     outputs = []
     for task, names in enumerate(inputs):
-        given = table.frame(names).iloc[rows].reset_index(drop=True)
-        # Every law draws at every row: its compiled sampler then always sees the same shape.
-        of_task = [law.push(given, z[:, : law.latents]) for law in (of_fold[task] for of_fold in laws)]
-        outputs.append(np.stack([np.asarray(y, float).reshape(count, -1) for y in of_task]))
+        given = table.frame(names).iloc[rows]
+        by_fold = []
+        for number, of_fold in enumerate(laws):
+            filled = np.resize(asked[number], size)
+            law = of_fold[task]
+            told = law.push(given.iloc[filled].reset_index(drop=True), z[filled, : law.latents])
+            y = np.full((count, np.asarray(told).size // size), np.nan)
+            y[filled] = np.asarray(told, float).reshape(size, -1)
+            by_fold.append(y)
+        outputs.append(np.stack(by_fold))
     drawn = np.concatenate(outputs, axis=2)
-    if not np.isfinite(drawn).all():
+    own, rivals = drawn[fold[rows], np.arange(count)], drawn[:, :ROWS_TO_TUNE]
+    if not (np.isfinite(own).all() and np.isfinite(rivals).all()):
         raise FloatingPointError("the sampler returned values that are not finite")
-    return Draws(rows, z, drawn[fold[rows], np.arange(count)], drawn[:, :ROWS_TO_TUNE])
+    return Draws(rows, z, own, rivals)
 
 
 class Lengthscales(NamedTuple):

@@ -7,8 +7,6 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from forebear.discovery.dependence import Verdict
 from forebear.discovery.distil import Draws
 from forebear.discovery.path import Fit, Path
@@ -22,13 +20,11 @@ class Drawn(NamedTuple):
     """What the samplers of a study drew."""
 
     draws: Draws
-    state: Mapping[str, Any]
-    """of numpy's generator, where the next stage takes it up"""
     notes: tuple[str, ...]
 
     def keep(self, parts: Parts) -> None:
         """As safetensors."""
-        parts.keep_arrays("draws", self.draws._asdict(), {"state": self.state, "notes": self.notes})
+        parts.keep_arrays("draws", self.draws._asdict(), {"notes": self.notes})
 
     @classmethod
     def kept(cls, parts: Parts) -> Drawn | None:
@@ -38,9 +34,7 @@ class Drawn(NamedTuple):
             return None
         arrays, about = found
         try:
-            generator = np.random.default_rng()
-            generator.bit_generator.state = about["state"]
-            return cls(Draws(**arrays), about["state"], tuple(about["notes"]))
+            return cls(Draws(**arrays), tuple(about["notes"]))
         except _DAMAGED:
             return None
 

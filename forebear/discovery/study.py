@@ -87,11 +87,11 @@ def study(
     Five kinds of part are kept as they are made, and not made again: weights of each training, draws, the fits of a
     path, paths, and the sets that the certificate has examined.
     """
-    drawn = draw(table, work, sampler, settings, parts, tick)
     together = companies(work.questions, settings.kernel.distilled)
     # The flow of the certificate knows nothing of paths, and neither keeps every core busy: both are made at once.
     with _stage() as notes, ThreadPoolExecutor(1) as pool:
-        court = pool.submit(_court, table, work, settings, drawn, parts) if work.certified else None
+        court = pool.submit(_court, table, work, settings, parts) if work.certified else None
+        drawn = draw(table, work, sampler, settings, parts, tick)
         traced = [trace(table, work, settings, number, drawn.draws, parts, tick) for number in range(len(together))]
         ready = court and court.result()
     return conclude(table, work, settings, drawn, traced, parts, tick, court=ready, notes=notes)
@@ -116,7 +116,7 @@ def draw(
         laws = _fit_folds(ground, tasks, sampler, parts, lambda share: tick("train", share))
         inputs = [task.inputs for task in tasks]
         draws = distil(laws, ground.fold, ground.table, inputs, settings.kernel.distilled, rng=ground.rng)
-    drawn = Drawn(draws, dict(ground.rng.bit_generator.state), tuple(notes))
+    drawn = Drawn(draws, tuple(notes))
     drawn.keep(parts)
     return drawn
 
@@ -180,7 +180,7 @@ def conclude(
     certificates: Mapping[str, Certificate] = {}
     with _stage() as more:
         if work.certified:
-            court = court or _court(table, work, settings, drawn, parts)
+            court = court or _court(table, work, settings, parts)
             certificates = _certificates(court, work, paths, parts, lambda share: tick("certify", share))
     every = (*drawn.notes, *notes, *more)
     return {
@@ -226,6 +226,10 @@ def _begin(table: Table, work: Study, settings: Settings) -> _Ground:
     return _Ground(table, fold, y, rng)
 
 
+# Makes the random numbers of the certificate others than those of the path.
+_COURT = 0xCE27
+
+
 class _Court(NamedTuple):
     """All that a search for certified sets needs but a place to start from."""
 
@@ -233,10 +237,10 @@ class _Court(NamedTuple):
     examiners: Sequence[Examiner]
 
 
-def _court(table: Table, work: Study, settings: Settings, drawn: Drawn, parts: Parts) -> _Court:
-    """Train the flow that serves every subset."""
-    table, _, y, rng = _begin(table, work, settings)
-    rng.bit_generator.state = drawn.state
+def _court(table: Table, work: Study, settings: Settings, parts: Parts) -> _Court:
+    """Train the flow that serves every subset. Depends on nothing that is drawn for paths, but for the rows."""
+    table, _, y, _ = _begin(table, work, settings)
+    rng = np.random.default_rng(np.random.SeedSequence((*work.seed, _COURT)))
     fold = rng.permutation(table.rows) % max(2, settings.folds)
     continuous = [y[question.target] for question in work.questions]
     panel = Panel(table, work.questions, continuous, fold, settings.certificate, rng)

@@ -27,7 +27,7 @@ def cost_figure(rows: Sequence[Mapping[str, Any]], title: str) -> Figure:
         dots.scatter(costs, place + spread, s=9, color=colour, alpha=0.45, lw=0)
         dots.plot([costs.mean()] * 2, [place - 0.36, place + 0.36], color=INK, lw=2)
         dots.annotate(f"{costs.mean():.1f}", (costs.mean(), place - 0.38), fontsize=8, color=INK, ha="center")
-        style = ":" if "full" in row["controller"] else "-"
+        style = ":" if "full" in row["controller"] else "--" if "linear" in row["controller"] else "-"
         lines.plot(row["cost_by_step"], color=colour, ls=style, lw=1.3, label=row["controller"])
     dots.set_xscale("log")
     dots.set_yticks(range(len(rows)), [row["controller"] for row in rows], fontsize=9)
