@@ -83,7 +83,7 @@ def discover(
         out: a run folder; all that is finished (a training, a path, a target, a run) is saved there at once, and the
             same call goes on from it after an interruption, with the same result to the last bit.
         jobs: worker processes, or a `dask.distributed.Client`, to whose workers the table is sent once; trainings,
-            the path of each target and the certificates of each run are its tasks (see `forebear.run.cluster`). The
+            paths of a few targets each and the certificates of each run are its tasks (`forebear.run.cluster`). The
             result does not depend on it. A worker that dies is replaced; what fails twice is named when all the rest
             is done and saved.
         progress: show a bar; None shows it when standard error is a terminal.
