@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from importlib.util import find_spec
+from typing import Any
 
 import pytest
 
@@ -38,10 +40,17 @@ def test_bench_prints_a_table_or_one_document(
 ) -> None:
     rows = [{"what": "a [b]", "ours_s": 1.5, "wrong": [{"target": "y"}], "fast_exact": True}]
     answer = {"name": "lorenz63", "machine": {"cores": 2}, "rows": rows}
-    monkeypatch.setattr("forebear.cli.measuring.measure", lambda name: answer)
+
+    def measured(name: str, tell: Callable[[Any], None]) -> Any:
+        tell(rows[0])
+        return answer
+
+    monkeypatch.setattr("forebear.cli.measuring.measure", measured)
     assert main(["bench", "lorenz63", "--json"]) == 0
     captured = capsys.readouterr()
-    assert json.loads(captured.out) == answer and len(captured.err.splitlines()) == 1
+    assert json.loads(captured.out) == answer
+    _, told = captured.err.splitlines()
+    assert told.startswith("forebear: a [b]: ours_s 1.5, wrong ")
     assert main(["bench", "lorenz63"]) == 0
     shown = capsys.readouterr().out
     assert "a [b]" in shown and "1.5" in shown and "target: y" in shown and "yes" in shown

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 from dataclasses import asdict
 from pathlib import Path
@@ -13,12 +12,12 @@ import jax.numpy as jnp
 import numpy as np
 
 from forebear._checks import InputError
-from forebear.run.folder import write_bytes
+from forebear.run.stored import load_arrays, save_arrays
 
 if TYPE_CHECKING:
     from forebear.control.sac import Course, SacSettings
 
-_FILE = "sac.npz"
+_FILE = "sac.safetensors"
 _BUFFER = ("observations", "next_observations", "actions", "rewards", "dones", "timeouts")
 
 
@@ -38,10 +37,7 @@ def keep(model: Any, course: Course, place: Path, settings: SacSettings, seed: i
         "curve": course.curve,
         "seconds": course.seconds,
     }
-    arrays["about"] = np.frombuffer(json.dumps(about).encode(), np.uint8)
-    stream = io.BytesIO()
-    np.savez(stream, allow_pickle=False, **arrays)
-    write_bytes(place / _FILE, stream.getvalue())
+    save_arrays(place / _FILE, arrays, about)
 
 
 def take_up(model: Any, course: Course, place: Path, settings: SacSettings, seed: int) -> None:
@@ -49,18 +45,15 @@ def take_up(model: Any, course: Course, place: Path, settings: SacSettings, seed
     file = place / _FILE
     if not file.is_file():
         return
-    with np.load(file, allow_pickle=False) as arrays:
-        about = json.loads(arrays["about"].tobytes())
-        if about["of"] != _identity(settings, seed, model):
-            raise InputError(
-                f"{file}: belongs to a training with other settings: remove it, or choose another folder"
-            )
-        wanted = (_states(model), model.policy.actor_state.params)
-        leaves, shape = jax.tree.flatten(wanted)
-        found = [jnp.asarray(arrays[f"leaf{n:04d}"], jnp.asarray(leaf).dtype) for n, leaf in enumerate(leaves)]
-        states, course.best = jax.tree.unflatten(shape, found)
-        for name in _BUFFER:
-            getattr(model.replay_buffer, name)[: len(arrays[name])] = arrays[name]
+    arrays, about = load_arrays(file, "remove it and start again")
+    if about["of"] != _identity(settings, seed, model):
+        raise InputError(f"{file}: belongs to a training with other settings: remove it, or choose another folder")
+    wanted = (_states(model), model.policy.actor_state.params)
+    leaves, shape = jax.tree.flatten(wanted)
+    found = [jnp.asarray(arrays[f"leaf{n:04d}"], jnp.asarray(leaf).dtype) for n, leaf in enumerate(leaves)]
+    states, course.best = jax.tree.unflatten(shape, found)
+    for name in _BUFFER:
+        getattr(model.replay_buffer, name)[: len(arrays[name])] = arrays[name]
     # New episodes and new batches, and not those of the beginning once more; the keys of JAX are among the states.
     model.set_random_seed(seed + about["timesteps"])
     model.policy.actor_state, model.policy.qf_state, model.ent_coef_state, model.key, model.policy.key = states

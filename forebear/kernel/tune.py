@@ -76,7 +76,7 @@ def choose(
 def _part(embed: Callable[[float], np.ndarray], lengthscale: float) -> tuple[np.ndarray, int]:
     """One part of the kernel, and how many factors it has."""
     points = embed(lengthscale)
-    return np.asarray(Dense.of(points).entries), len(points)
+    return np.asarray(Dense.of(points).entries) if len(points) else np.ones((1, 1)), len(points)
 
 
 def cross_errors(kernel: ArrayLike, y: np.ndarray, nuggets: Sequence[float] | np.ndarray) -> np.ndarray:

@@ -81,9 +81,6 @@ def _learned(regime: str, seed: int, quick: bool, place: Path | None) -> tuple[V
 
 def idle(seed: int, quick: bool, place: Path | None = None) -> Rows:
     """What doing nothing is paid on the same episodes."""
-    from forebear.control.sac import check_sac
-
-    check_sac()
     from forebear.control.pendulum import PendulumVectorEnv, swing_up
 
     del seed, place

@@ -29,7 +29,7 @@ def save_arrays(file: Path, arrays: Mapping[str, np.ndarray], about: Mapping[str
     ...     load_arrays(Path(folder) / "a.safetensors", "write it again")
     ({'x': array([0., 1.])}, {'unit': 'm'})
     """
-    plain = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
+    plain = {name: np.asarray(array, order="C") for name, array in arrays.items()}
     write_bytes(file, save(plain, {"about": json.dumps(about, default=str)}))
 
 
