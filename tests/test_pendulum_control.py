@@ -20,6 +20,7 @@ from forebear.control.sac import SacSettings, train_sac
 from forebear.data.table import read_columns
 from forebear.reproduce import pendulum_control as control
 from forebear.reproduce.experiment import Evidence
+from forebear.run.stored import load_arrays
 from forebear.systems import pendulum
 from forebear.systems.pendulum import DT, GRAVITY, NOISE, TORQUE
 from forebear.twin.fit import fit_twin
@@ -208,9 +209,8 @@ def test_a_checkpoint_holds_plain_arrays(tmp_path: Path) -> None:
     pytest.importorskip("sbx")
     settings = SacSettings(timesteps=8, learning_starts=100, widths=(4,), buffer=100, evaluate_every=4)
     train_sac(Copying(2), settings, seed=0, score=lambda act: np.zeros(1), place=tmp_path)
-    with np.load(tmp_path / sac_state._FILE, allow_pickle=False) as arrays:
-        assert arrays["observations"].shape == (4, 2, 1) and "about" in arrays
-        assert all(arrays[name].dtype != object for name in arrays)
+    arrays, about = load_arrays(tmp_path / sac_state._FILE, "")
+    assert arrays["observations"].shape == (4, 2, 1) and about["timesteps"] == 8
 
 
 def _row(regime: str, mean: float, lags: list[int] | None = None) -> list[dict[str, Any]]:
