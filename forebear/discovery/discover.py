@@ -80,7 +80,7 @@ def discover(
         runs: independent repeats, each on a random subset of the rows (`subset`), with its own training and
             distillation; the answer is what more than half of them chose, and frequencies tell how many.
         seed: the same data, seed and device give the same result, to the last bit.
-        out: a run folder; all that is finished (a training, a path, a target, a run) is saved there at once, and the
+        out: a run folder; all that is finished (a training, a fit, a target, a run) is saved there as it is made; the
             same call goes on from it after an interruption, with the same result to the last bit.
         jobs: worker processes, or a `dask.distributed.Client`, to whose workers the table is sent once; trainings,
             paths of a few targets each and the certificates of each run are its tasks (`forebear.run.cluster`). The

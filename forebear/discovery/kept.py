@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Any, NamedTuple
 
@@ -59,34 +59,27 @@ class Traced(NamedTuple):
             return None
 
 
-class _Kept(dict[Any, Any]):
+class _Known(dict[Any, Any]):
     """What is known, by some key; what an earlier process has found out is there from the start.
 
-    Kept now and then: often enough to lose seconds, rarely enough to cost next to nothing.
+    Kept now and then: often enough to lose seconds, rarely enough to cost next to nothing. What `update` brings in is
+    not kept. `record` makes plain lists and numbers of key and value; `restored` is the way back.
     """
 
-    def __init__(self, parts: Parts, name: str):
+    def __init__(
+        self, parts: Parts, name: str, record: Callable[[Any, Any], Any], restored: Callable[[Any], tuple[Any, Any]]
+    ):
         super().__init__()
-        self.parts, self.name = parts, name
-        self._again, self._own = 0.0, {}
-        for record in parts.get(self.name) or ():
+        self.parts, self.name, self.record = parts, name, record
+        self._again = 0.0
+        for kept in parts.get(name) or ():
             try:
-                key, value = self.restored(record)
+                key, value = restored(kept)
                 super().__setitem__(key, value)
             except _DAMAGED:
                 self.clear()
                 break
         self._own = dict(self)
-
-    @staticmethod
-    def record(key: Any, value: Any) -> Any:
-        """Plain lists and numbers; `restored` is the way back."""
-        raise NotImplementedError
-
-    @staticmethod
-    def restored(record: Any) -> tuple[Any, Any]:
-        """Key and value that a record was made from."""
-        raise NotImplementedError
 
     def __setitem__(self, key: Any, value: Any) -> None:
         super().__setitem__(key, value)
@@ -99,39 +92,22 @@ class _Kept(dict[Any, Any]):
             self._again = done + max(1.0, 20 * (done - now))
 
 
-class Steps(_Kept):
+def known_fits(parts: Parts, name: str) -> dict[tuple[int, ...], Fit]:
     """The fits of one walk down, by the numbers of the units that are left."""
-
-    @staticmethod
-    def record(key: tuple[int, ...], value: Fit) -> dict[str, Any]:
-        """As JSON, which loses nothing."""
-        return {"units": key, **value._asdict()}
-
-    @staticmethod
-    def restored(record: dict[str, Any]) -> tuple[tuple[int, ...], Fit]:
-        """What `record` recorded."""
-        return tuple(record.pop("units")), Fit(**record)
+    return _Known(
+        parts,
+        name,
+        lambda units, fit: {"units": units, **fit._asdict()},
+        lambda record: (tuple(record["units"]), Fit(**{field: record[field] for field in Fit._fields})),
+    )
 
 
-class Rounds(_Kept):
+def known_sets(parts: Parts, number: int) -> dict[frozenset[str], Evidence]:
     """The sets that were examined for one target.
 
-    What `update` brings in is not kept: it comes from a second look, whose flow is trained again (or remembered)
-    before it is asked.
+    A second look brings its own in by `update`: its flow is trained again (or remembered) before it is asked.
     """
-
-    def __init__(self, parts: Parts, number: int):
-        super().__init__(parts, f"examined-{number}")
-
-    @staticmethod
-    def record(key: frozenset[str], value: Evidence) -> dict[str, Any]:
-        """As JSON, which loses nothing."""
-        return _record(key, value)
-
-    @staticmethod
-    def restored(record: dict[str, Any]) -> tuple[frozenset[str], Evidence]:
-        """What `record` recorded."""
-        return frozenset(record["kept"]), _restore(record)
+    return _Known(parts, f"examined-{number}", _record, lambda record: (frozenset(record["kept"]), _restore(record)))
 
 
 def _record(kept: frozenset[str], evidence: Evidence) -> dict[str, Any]:

@@ -20,7 +20,7 @@ from forebear.discovery.choose import LargestJump
 from forebear.discovery.coupling import couple
 from forebear.discovery.distil import Draws, distil
 from forebear.discovery.examiner import Examiner
-from forebear.discovery.kept import Drawn, Rounds, Steps, Traced
+from forebear.discovery.kept import Drawn, Traced, known_fits, known_sets
 from forebear.discovery.path import Path
 from forebear.discovery.settings import Settings
 from forebear.discovery.trace import companies, trace_paths
@@ -146,7 +146,7 @@ def trace(
             [work.questions[place] for place in mine],
             draws.of(mine),
             settings,
-            lambda name: Steps(parts, f"fits-{number}-{name}"),
+            lambda name: known_fits(parts, f"fits-{number}-{name}"),
             inner,
         )
     traced = Traced(tuple(paths), (*notes, *told))
@@ -252,7 +252,7 @@ def _certificates(
     court: _Court, work: Study, paths: Mapping[str, Path], parts: Parts, tick: Callable[[float], None]
 ) -> dict[str, Certificate]:
     """Searches from the empty set and from the pick of the published rule."""
-    tests = [replace(test, seen=Rounds(parts, number)) for number, test in enumerate(court.examiners)]
+    tests = [replace(test, seen=known_sets(parts, number)) for number, test in enumerate(court.examiners)]
     targets = [question.target for question in work.questions]
     starts = [[(), LargestJump()(paths[target])] for target in targets]
     with remembering(parts, "closer"):
