@@ -18,7 +18,7 @@ STAGES = {
     "scores": ("forebear.discovery.path", "Dense.energies"),
     "certificate: train": ("forebear.discovery.certify", "fit_subset_flow"),
     "certificate: latents": ("forebear.discovery.examiner", "Examiner.latents"),
-    "certificate: tests": ("forebear.discovery.examiner", "judge_each judge_pairs"),
+    "certificate: tests": ("forebear.discovery.examiner", "OnHost.each OnHost.pairs OnDevice.each OnDevice.pairs"),
 }
 """stage -> module and names of the functions that make it up; kernels are built also while one is chosen, in several
 threads, so that the stages add up to more than the whole"""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
+import jax
 import numpy as np
 
 from forebear.data.question import Question
@@ -12,6 +13,7 @@ from forebear.data.scaling import Encoder
 from forebear.data.table import Table
 from forebear.discovery.certificate import Certificate
 from forebear.discovery.dependence import Verdict, features
+from forebear.discovery.dependence_device import Stock
 from forebear.discovery.examiner import CertificateSettings, Examiner
 from forebear.discovery.search import Evidence, drop, search
 from forebear.flow.settings import FlowSettings
@@ -23,6 +25,8 @@ Tick = Callable[[float], None]
 # Rows in a step of training: masks make the loss noisier than that of a flow with one set of inputs, and half as many
 # rows in 1.4 times as many steps serve a little worse.
 _BATCH = 512
+# Targets times units from which a GPU tests faster than the host, what it has to compile included.
+_WORTH_COMPILING = 100
 # Rows, in multiples of those that are tested, from which one flow will do.
 _PLENTY = 4
 
@@ -89,7 +93,12 @@ class Panel:
         fresh = self.order[tested : 2 * tested] if self.table.rows >= 2 * tested else self.order[:tested]
         wanted = list(zip(doubtful, sure, strict=True))
         seed = int(self.rng.integers(2**31))
-        return self._train(numbers, wanted, np.sort(fresh), seed, lambda share: None)
+        count = len(numbers)
+        if jax.default_backend() != "cpu":
+            # A GPU trains more of them in the same time, and compiles for few numbers of targets only.
+            more = (1 << (count - 1).bit_length()) - count
+            numbers, wanted = [*numbers, *[numbers[-1]] * more], [*wanted, *[wanted[-1]] * more]
+        return self._train(numbers, wanted, np.sort(fresh), seed, lambda share: None)[:count]
 
     def _train(
         self,
@@ -122,6 +131,8 @@ class Panel:
         )
         part = self.table.take(rows)
         columns = {name: features(part.columns[name]) for name in names}
+        a_lot = len(questions) * len(self.places) >= _WORTH_COMPILING
+        stock = Stock.of(columns) if a_lot and jax.default_backend() != "cpu" else None
         return [
             Examiner(
                 question,
@@ -134,6 +145,7 @@ class Panel:
                 columns,
                 self.owners,
                 self.settings,
+                stock,
             )
             for place, question in enumerate(questions)
         ]

@@ -102,7 +102,20 @@ def _products(left: np.ndarray, right: np.ndarray) -> np.ndarray:
 # (features of a column, features of a column in products of pairs): the richest that leaves this many rows a feature.
 _RICHNESS = ((8, 8), (8, 6), (8, 4), (8, 3), (6, 3), (6, 2), (5, 1), (3, 1), (3, 0), (1, 0))
 _ROWS_PER_FEATURE = 10
-_RIDGE = 1e-9
+RIDGE = 1e-9
+
+
+def richness(widths: Sequence[int], rows: int) -> tuple[int, int]:
+    """Features of a kept column to clear with, and those in products of pairs, where there are so many of each.
+
+    >>> richness([8], rows=1_000), richness([8] * 20, rows=1_000)
+    ((8, 8), (3, 0))
+    """
+    for single, pair in _RICHNESS:
+        crossed = sum(min(a, pair) * min(b, pair) for a, b in combinations(widths, 2))
+        if (1 + sum(min(width, single) for width in widths) + crossed) * _ROWS_PER_FEATURE <= rows:
+            return single, pair
+    return _RICHNESS[-1]
 
 
 class Clearing:
@@ -115,27 +128,18 @@ class Clearing:
     """
 
     def __init__(self, kept: Sequence[np.ndarray], rows: int):
-        for single, pair in _RICHNESS:
-            if self._count(kept, single, pair) * _ROWS_PER_FEATURE <= rows:
-                break
+        single, pair = richness([f.shape[1] for f in kept], rows)
         self.design = design = self._design(kept, rows, single, pair)
         # By the normal equations, in a fifth of the time that orthogonal directions take. Features are bounded and
         # close to orthogonal; where two are not (copies of an input), a small ridge decides: nothing depends on how.
         squares = design.T @ design
-        squares[np.diag_indices(len(squares))] += _RIDGE * rows
+        squares[np.diag_indices(len(squares))] += RIDGE * rows
         self.factor = cho_factor(squares, check_finite=False, overwrite_a=True)
 
     @property
     def count(self) -> int:
         """Features that are cleared with."""
         return self.design.shape[1]
-
-    @staticmethod
-    def _count(kept: Sequence[np.ndarray], single: int, pair: int) -> int:
-        """Columns of the design of that richness."""
-        widths = [f.shape[1] for f in kept]
-        crossed = sum(min(a, pair) * min(b, pair) for a, b in combinations(widths, 2))
-        return 1 + sum(min(width, single) for width in widths) + crossed
 
     @staticmethod
     def _design(kept: Sequence[np.ndarray], rows: int, single: int, pair: int) -> np.ndarray:
@@ -156,14 +160,14 @@ class Probe(NamedTuple):
     sources: list[tuple[str, ...]]
 
 
-_SINGLE, _PAIR = 5, 3
+SINGLE, PAIR = 5, 3
 
 
 def probe_unit(name: str, columns: Sequence[np.ndarray], kept: Sequence[np.ndarray]) -> Probe:
     """Features of a unit alone, and together with each kept column and within the unit."""
-    own = [f[:, :_SINGLE] for f in columns]
-    own += [_products(a[:, :_PAIR], b[:, :_PAIR]) for a, b in combinations(columns, 2)]
-    own += [_products(a[:, :_PAIR], k[:, :_PAIR]) for a in columns for k in kept]
+    own = [f[:, :SINGLE] for f in columns]
+    own += [_products(a[:, :PAIR], b[:, :PAIR]) for a, b in combinations(columns, 2)]
+    own += [_products(a[:, :PAIR], k[:, :PAIR]) for a in columns for k in kept]
     values = np.concatenate(own, axis=1)
     return Probe(values, [(name,)] * values.shape[1])
 
@@ -185,7 +189,7 @@ def judge_each(
 
 
 # Products of two removed units: this many features of each column, fewer when there are very many pairs.
-_JOINT_PAIR, _MOST_JOINT = 2, 6_000
+JOINT_PAIR, MOST_JOINT = 2, 6_000
 # Features of a unit that are multiplied at once with those of all units after it.
 _AT_A_TIME = 32
 
@@ -196,7 +200,7 @@ def judge_pairs(latents: np.ndarray, units: Units, clearing: Clearing) -> list[S
     The features are cleared and then multiplied: all products with one latent feature are one product of matrices.
     """
     pairs = len(units) * (len(units) - 1) // 2
-    each = _JOINT_PAIR if pairs * _JOINT_PAIR**2 <= _MOST_JOINT else 1
+    each = JOINT_PAIR if pairs * JOINT_PAIR**2 <= MOST_JOINT else 1
     columns = [column[:, :each] for unit in units.values() for column in unit]
     owner = np.repeat(np.arange(len(units)), [sum(c[:, :each].shape[1] for c in unit) for unit in units.values()])
     cleared, alive = _clear(np.concatenate(columns, axis=1), clearing)
@@ -237,6 +241,27 @@ def _strongest_pair(
             units = (names[int(left_owner[i])], names[int(right_owner[j])])
             best = Strongest(float(statistic[i, j]), float(correlation), order + 1, units, 0)
     return best._replace(tests=int(wanted.sum()) * latents.shape[1])
+
+
+class OnHost:
+    """The test of one set: given the columns `kept`, what do the latents know of each of the `units`?
+
+    `columns` are features by name, `units` names by unit. `forebear.discovery.dependence_device` has the same for a
+    GPU.
+    """
+
+    def __init__(self, columns: Mapping[str, np.ndarray], kept: Sequence[str], units: Mapping[str, Sequence[str]]):
+        self.kept = [columns[name] for name in kept]
+        self.units = {unit: [columns[name] for name in names] for unit, names in units.items()}
+        self.clear = Clearing(self.kept, len(next(iter(columns.values()))))
+
+    def each(self, latents: np.ndarray) -> dict[str, Strongest]:
+        """Every unit alone, and with the kept columns; `latents` are already cleared."""
+        return judge_each(latents, self.units, self.kept, self.clear)
+
+    def pairs(self, latents: np.ndarray) -> list[Strongest]:
+        """Products of features of two units."""
+        return judge_pairs(latents, self.units, self.clear)
 
 
 def judge(latents: np.ndarray, probe: Probe, clearing: Clearing) -> Verdict:
@@ -311,12 +336,12 @@ def _variance_of_rows(left: np.ndarray, right: np.ndarray, mean: np.ndarray) -> 
 
 
 # Neighbouring rows in a block, and the least number of blocks that a variance is estimated from.
-_BLOCK, _LEAST_BLOCKS = 50, 20
+BLOCK, LEAST_BLOCKS = 50, 20
 
 
 def _variance_of_blocks(left: np.ndarray, right: np.ndarray, mean: np.ndarray) -> np.ndarray:
     """Variance of the product, a row, as the sums over blocks of neighbouring rows show it."""
-    length = max(1, min(_BLOCK, len(left) // _LEAST_BLOCKS))
+    length = max(1, min(BLOCK, len(left) // LEAST_BLOCKS))
     blocks = len(left) // length
     total = np.zeros_like(mean)
     for block in range(blocks):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -12,13 +12,13 @@ from forebear.data.question import Question
 from forebear.discovery.action import Action, action
 from forebear.discovery.dependence import (
     Clearing,
+    OnHost,
     Verdict,
-    judge_each,
-    judge_pairs,
     latent_features,
     probe_unit,
     verdict_of,
 )
+from forebear.discovery.dependence_device import OnDevice, Stock
 from forebear.discovery.search import Evidence, weigh
 from forebear.flow.subset import SubsetFlow
 
@@ -75,6 +75,8 @@ class Examiner:
     """features of every input column, for the test"""
     owners: Sequence[int]
     settings: CertificateSettings
+    stock: Stock | None = None
+    """the same features on a GPU, if there is one"""
     seen: dict[frozenset[str], Evidence] = field(default_factory=dict)
     pulled: dict[frozenset[str], np.ndarray] = field(default_factory=dict)
 
@@ -92,33 +94,39 @@ class Examiner:
 
     def _examine(self, kept: frozenset[str]) -> Evidence:
         settings = self.settings
-        removed = self.removed(kept)
-        if not removed:
+        if kept.issuperset(self.question.units):
             return weigh({}, None, settings.level, settings.matters)
-        given, clearing = self.clearing(kept)
-        latents = clearing(latent_features(self.latents(kept)))
-        unexplained = self._unexplained(kept, clearing)
+        test = self._test(kept)
+        latents = test.clear(latent_features(self.latents(kept)))
+        unexplained = self._unexplained(kept, test.clear)
 
         def in_units(verdict: Verdict) -> Verdict:
             return verdict._replace(shift=float(np.sqrt(verdict.effect)) * unexplained)
 
-        alone = judge_each(latents, removed, given, clearing)
+        alone = test.each(latents)
         verdicts = {unit: in_units(verdict_of([one])) for unit, one in alone.items()}
         evidence = weigh(verdicts, in_units(verdict_of(alone.values())), settings.level, settings.matters)
         if not evidence.passes:
             # Something is missing: that pairs may show more of it does not matter.
             return evidence
-        jointly = verdict_of([*alone.values(), *judge_pairs(latents, removed, clearing)])
+        jointly = verdict_of([*alone.values(), *test.pairs(latents)])
         return weigh(verdicts, in_units(jointly), settings.level, settings.matters)
+
+    def _test(self, kept: frozenset[str]) -> OnHost | OnDevice:
+        units = {unit: names for unit, names in self.question.units.items() if unit not in kept}
+        if self.stock is None:
+            return OnHost(self.columns, self._inside(kept), units)
+        return OnDevice(self.stock, self._inside(kept), units)
 
     def action(self, kept: frozenset[str], unit: str) -> Action:
         """How a kept unit acts: what the latents of the set without it show of it."""
         without = kept - {unit}
-        given, clearing = self.clearing(without)
+        test = self._test(without)
+        given = [self.columns[name] for name in self._inside(without)]
         probe = probe_unit(unit, self.removed(without)[unit], given)
-        return action(clearing(latent_features(self.latents(without))), clearing(probe.values))
+        return action(test.clear(latent_features(self.latents(without))), test.clear(probe.values))
 
-    def _unexplained(self, kept: frozenset[str], clearing: Clearing) -> float:
+    def _unexplained(self, kept: frozenset[str], clear: Callable[[np.ndarray], np.ndarray]) -> float:
         """What the inputs of the set leave open of the target, as a share of its standard deviation: an upper bound.
 
         Beside the bounded features of the clearing, the inputs themselves and their products, which those miss in the
@@ -127,7 +135,7 @@ class Examiner:
         inside = self.x[:, self.on(kept)[list(self.owners)] > 0]
         products = [inside[:, i] * inside[:, j] for i in range(inside.shape[1]) for j in range(i + 1)]
         powers = np.column_stack([inside, *products[:_MOST_PRODUCTS]])
-        left, powers = clearing(self.y), clearing(powers.astype(float))
+        left, powers = clear(self.y), clear(powers.astype(float))
         squares = powers.T @ powers
         squares[np.diag_indices(len(squares))] += 1e-9 * max(1.0, float(squares.max(initial=0.0)))
         left = left - powers @ cho_solve(cho_factor(squares, check_finite=False), powers.T @ left)
@@ -143,9 +151,13 @@ class Examiner:
 
     def clearing(self, kept: frozenset[str]) -> tuple[list[np.ndarray], Clearing]:
         """Features of the columns inside the set, and how to clear with them."""
-        outside = {n for unit, names in self.question.units.items() if unit not in kept for n in names}
-        given = [self.columns[name] for name in self.question.inputs if name not in outside]
+        given = [self.columns[name] for name in self._inside(kept)]
         return given, Clearing(given, len(self.x))
+
+    def _inside(self, kept: frozenset[str]) -> list[str]:
+        """Columns of the set, and those that are always kept."""
+        outside = {n for unit, names in self.question.units.items() if unit not in kept for n in names}
+        return [name for name in self.question.inputs if name not in outside]
 
     def latents(self, kept: frozenset[str]) -> np.ndarray:
         """Latents (rows,) of the real rows, given the set; computed once."""

@@ -28,9 +28,12 @@ class FlowSettings:
     averaging: float = 0.99
     """decay of the running average of the weights that is kept in the end; 0 keeps the last weights"""
     solver: Literal["rk4", "tsit5"] = "rk4"
-    """rk4: `ode_steps` equal steps; tsit5: adaptive, with `tolerance`"""
-    ode_steps: int = 16
+    """rk4: `ode_steps` fixed steps; tsit5: adaptive, with `tolerance`"""
+    ode_steps: int = 8
     """steps of rk4"""
+    crowding: float = 1.5
+    """1: the steps of rk4 are equal; more: they are shorter towards the data, where velocities change fastest if a
+    law is narrow, t = 1 - (1 - s)^crowding for equal steps of s"""
     tolerance: float = 1e-5
     """relative and absolute tolerance of tsit5"""
 

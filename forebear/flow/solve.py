@@ -19,13 +19,8 @@ from forebear.flow.settings import FlowSettings
 Velocity = Callable[[ArrayLike, Array], Array]
 
 
-def integrate(
-    velocity: Velocity, start: Array, settings: FlowSettings, *, backward: bool = False, crowding: float = 1.0
-) -> Array:
+def integrate(velocity: Velocity, start: Array, settings: FlowSettings, *, backward: bool = False) -> Array:
     """Carry `start` from t = 0 to t = 1, or from 1 to 0 when `backward`.
-
-    With `crowding` above 1 the steps of rk4 are shorter towards the data, t = 1 - (1 - s)^crowding for equal steps
-    of s: where a law is narrow, velocities change fastest there.
 
     >>> ends = integrate(lambda t, zeta: zeta, jnp.ones((1, 1)), FlowSettings())
     >>> bool(abs(ends[0, 0] - jnp.e) < 1e-4)
@@ -33,7 +28,7 @@ def integrate(
     """
     if settings.solver == "tsit5":
         return _adaptive(velocity, start, settings.tolerance, backward)
-    return _fixed(velocity, start, 1 - np.linspace(1, 0, settings.ode_steps + 1) ** crowding, backward)
+    return _fixed(velocity, start, 1 - np.linspace(1, 0, settings.ode_steps + 1) ** settings.crowding, backward)
 
 
 def _fixed(velocity: Velocity, start: Array, times: np.ndarray, backward: bool) -> Array:

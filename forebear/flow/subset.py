@@ -79,7 +79,7 @@ class SubsetFlow:
 
 # A latent is looked at through its ranks. Five steps that crowd where the data is place it as well as eight equal
 # ones where a law is narrow (Lorenz-96: off by 0.1), and better than needed elsewhere (Lorenz-63, heat: by 0.0005).
-_STEPS, _CROWDING = 5, 1.5
+_STEPS = 5
 
 
 @eqx.filter_jit
@@ -89,7 +89,7 @@ def _pull(model: MaskedNetwork, x: Array, y: Array, on: Array, settings: FlowSet
     def velocity(t: ArrayLike, zeta: Array) -> Array:
         return model(zeta, jnp.full((zeta.shape[0], 1), t, zeta.dtype), x, every)
 
-    return integrate(velocity, y, settings, backward=True, crowding=_CROWDING)
+    return integrate(velocity, y, settings, backward=True)
 
 
 def fit_subset_flow(

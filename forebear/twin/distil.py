@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import jax
 import jax.numpy as jnp
-import jax.random as jr
 import numpy as np
 from jax import Array
 from scipy.special import ndtri
 
 from forebear.flow.network import Network, stack
+from forebear.flow.retry import train_steadily
 from forebear.flow.settings import FlowSettings
-from forebear.flow.train import Rows, train
+from forebear.flow.train import Rows
 from forebear.twin.encode import InputCode
 from forebear.twin.model import Perceptrons
 from forebear.twin.spline import Spline, SplineModel
@@ -124,8 +124,8 @@ def _train(
     """One network a target on x (rows, features) and y (targets, rows, some)."""
     sizes = {"width": _WIDTH, "depth": _DEPTH, "activation": _ACTIVATION}
     models = stack([Network(x.shape[1], 1 + 2 * _STEPS, rng=rng, **sizes) for _ in y])
-    key = jr.key(int(rng.integers(2**31)))
-    fitted = train(models, loss, Rows(x, y.astype(np.float32)), None, masks, settings, key=key, tick=tick)
+    seed = int(rng.integers(2**31))
+    fitted = train_steadily(models, loss, Rows(x, y.astype(np.float32)), None, masks, settings, seed=seed, tick=tick)
     first = fitted.weights[0] * jnp.asarray(masks[:, :, None], jnp.float32)
     return Perceptrons((first, *fitted.weights[1:]), fitted.biases, _ACTIVATION)
 

@@ -10,7 +10,8 @@ from forebear._checks import InputError, near_miss
 from forebear.discovery.settings import check_setting
 from forebear.flow.settings import FlowSettings
 
-_FLOW = FlowSettings(steps=4_000, batch=2_048, rate=5e-3, averaging=0.995)
+# Twice the steps that a discovery takes: a twin's draws are what its user gets.
+_FLOW = FlowSettings(steps=4_000, batch=2_048, rate=5e-3, averaging=0.995, ode_steps=16, crowding=1.0)
 
 
 @dataclass(frozen=True)

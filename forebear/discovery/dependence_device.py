@@ -1,0 +1,245 @@
+"""The test of `forebear.discovery.dependence` on a GPU: the same numbers up to rounding, all units in one call.
+
+Features of all columns lie side by side on the device. A product of two of them is a pair of their numbers, so that a
+set is asked about with a few lists of numbers; lists are padded, so that few lengths are ever compiled.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import combinations
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+from jax.scipy.linalg import cho_solve
+
+from forebear.discovery.dependence import (
+    BLOCK,
+    JOINT_PAIR,
+    LEAST_BLOCKS,
+    MOST_JOINT,
+    PAIR,
+    RIDGE,
+    SINGLE,
+    Strongest,
+    richness,
+)
+from forebear.kernel.precision import double
+
+Units = Mapping[str, Sequence[str]]
+"""columns of each unit"""
+
+# Units, and features of pairs, that are handled at once.
+_UNITS_AT_ONCE, _FEATURES_AT_ONCE = 8, 8
+
+
+class Stock(NamedTuple):
+    """Features of every column, on the device."""
+
+    values: Array
+    """(rows, features + 2): behind the features one that is 1 everywhere, and one that is 0"""
+    places: Mapping[str, np.ndarray]
+    """column -> numbers of its features"""
+
+    @classmethod
+    @double
+    def of(cls, columns: Mapping[str, np.ndarray]) -> Stock:
+        """From the features (rows, some) of each column.
+
+        >>> Stock.of({"a": np.ones((3, 2)), "b": np.ones((3, 1))}).places["b"].tolist()
+        [2]
+        """
+        rows = len(next(iter(columns.values())))
+        edges = np.cumsum([0, *(own.shape[1] for own in columns.values())])
+        places = {name: np.arange(a, b) for name, a, b in zip(columns, edges[:-1], edges[1:], strict=True)}
+        both = np.concatenate([*columns.values(), np.ones((rows, 1)), np.zeros((rows, 1))], axis=1)
+        return cls(jnp.asarray(both), places)
+
+    @property
+    def one(self) -> int:
+        """The number of the feature that is 1."""
+        return self.values.shape[1] - 2
+
+    def single(self, numbers: np.ndarray) -> np.ndarray:
+        """Features alone, as pairs (2, some)."""
+        return np.stack([numbers, np.full(len(numbers), self.one)])
+
+    def padded(self, pairs: Sequence[np.ndarray]) -> np.ndarray:
+        """Pairs (2, some), one after the other, and pairs that are 0 up to one of few lengths."""
+        joined = np.concatenate(pairs, axis=1)
+        more = _roomy(joined.shape[1]) - joined.shape[1]
+        return np.pad(joined, ((0, 0), (0, more)), constant_values=self.one + 1)
+
+
+def _roomy(length: int) -> int:
+    """The next of few lengths: operations are cheap here, and compiling is not.
+
+    >>> _roomy(3), _roomy(32), _roomy(33)
+    (8, 32, 128)
+    """
+    roomy = 8
+    while roomy < length:
+        roomy *= 4
+    return roomy
+
+
+def _crossed(left: np.ndarray, right: np.ndarray) -> np.ndarray:
+    """Every one of the left with every one of the right."""
+    return np.stack([np.repeat(left, len(right)), np.tile(right, len(left))])
+
+
+class OnDevice:
+    """The test of one set: given the columns `kept`, what do the latents know of each of the `units`?"""
+
+    @double
+    def __init__(self, stock: Stock, kept: Sequence[str], units: Units):
+        self.stock, self.units, self.kept = stock, units, [stock.places[name] for name in kept]
+        rows = stock.values.shape[0]
+        single, pair = richness([len(own) for own in self.kept], rows)
+        columns = [stock.single(np.array([stock.one])), *(stock.single(own[:single]) for own in self.kept)]
+        if pair:
+            columns += [_crossed(a[:pair], b[:pair]) for a, b in combinations(self.kept, 2)]
+        self.count = sum(part.shape[1] for part in columns)
+        self.prepared = _prepare(stock.values, stock.padded(columns))
+
+    @double
+    def clear(self, values: np.ndarray) -> np.ndarray:
+        """What the kept columns leave of values (rows, some)."""
+        width = values.shape[1]
+        padded = np.pad(values.astype(float), ((0, 0), (0, _roomy(width) - width)))
+        return np.asarray(_cleared(self.prepared, padded))[:, :width]
+
+    @double
+    def each(self, latents: np.ndarray) -> dict[str, Strongest]:
+        """Every unit alone, and with the kept columns; `latents` are already cleared."""
+        pairs = [self._probe([self.stock.places[name] for name in names]) for names in self.units.values()]
+        length = max(pair.shape[1] for pair in pairs)
+        # As many units as there are columns, whatever the number of those that are left.
+        lists = np.full((max(len(self.stock.places), len(pairs)), 2, length), self.stock.one + 1)
+        for number, pair in enumerate(pairs):
+            lists[number, :, : pair.shape[1]] = pair
+        told = _each(self.stock.values, self.prepared, latents, lists, self._freedom)
+        columns = [np.asarray(column) for column in told]
+        return {unit: _strongest(*(c[n] for c in columns), units=(unit,)) for n, unit in enumerate(self.units)}
+
+    @double
+    def pairs(self, latents: np.ndarray) -> list[Strongest]:
+        """Products of features of two units."""
+        count = len(self.units) * (len(self.units) - 1) // 2
+        most = JOINT_PAIR if count * JOINT_PAIR**2 <= MOST_JOINT else 1
+        own = [np.concatenate([self.stock.places[name][:most] for name in names]) for names in self.units.values()]
+        owner = np.repeat(np.arange(len(own)), [len(numbers) for numbers in own])
+        listed = self.stock.padded([self.stock.single(np.concatenate(own))])
+        owners = np.pad(owner, (0, listed.shape[1] - len(owner)), constant_values=-1)
+        told = _pairs(self.stock.values, self.prepared, latents, listed, owners, self._freedom)
+        statistic, correlation, order, tests, i, j = (np.asarray(one)[()] for one in told)
+        names = list(self.units)
+        return [_strongest(statistic, correlation, order, tests, units=(names[owners[i]], names[owners[j]]))]
+
+    @property
+    def _freedom(self) -> int:
+        return self.stock.values.shape[0] - self.count
+
+    def _probe(self, columns: Sequence[np.ndarray]) -> np.ndarray:
+        """The pairs that `probe_unit` multiplies."""
+        own = [self.stock.single(numbers[:SINGLE]) for numbers in columns]
+        own += [_crossed(a[:PAIR], b[:PAIR]) for a, b in combinations(columns, 2)]
+        own += [_crossed(a[:PAIR], k[:PAIR]) for a in columns for k in self.kept]
+        return self.stock.padded(own)
+
+
+def _strongest(
+    statistic: np.ndarray, correlation: np.ndarray, order: np.ndarray, tests: np.ndarray, *, units: tuple[str, ...]
+) -> Strongest:
+    if not tests:
+        return Strongest(0.0, 0.0, 1, (), 0)
+    return Strongest(float(statistic), float(correlation), int(order) + 1, units, int(tests))
+
+
+class _Prepared(NamedTuple):
+    design: Array
+    factor: Array
+
+
+def _values(stock: Array, pairs: Array) -> Array:
+    return stock[:, pairs[0]] * stock[:, pairs[1]]
+
+
+@jax.jit
+def _prepare(stock: Array, pairs: Array) -> _Prepared:
+    design = _values(stock, pairs)
+    squares = design.T @ design + RIDGE * len(stock) * jnp.eye(pairs.shape[1], dtype=stock.dtype)
+    return _Prepared(design, jax.lax.linalg.cholesky(squares, symmetrize_input=False))
+
+
+@jax.jit
+def _cleared(prepared: _Prepared, values: Array) -> Array:
+    design, factor = prepared
+    return values - design @ cho_solve((factor, True), design.T @ values)
+
+
+def _alive(cleared: Array, values: Array) -> Array:
+    return cleared.var(axis=0) > 1e-8 * jnp.maximum(values.var(axis=0), 1e-300)
+
+
+def _statistics(left: Array, right: Array, freedom: Array) -> tuple[Array, Array]:
+    """|t| and mean of the product of every column of one with every column of the other."""
+    rows = len(left)
+    mean = left.T @ right / rows
+    of_rows = (left**2).T @ right**2 / rows - mean**2
+    length = max(1, min(BLOCK, rows // LEAST_BLOCKS))
+    blocks = rows // length
+    left, right = (one[: blocks * length].reshape(blocks, length, -1) for one in (left, right))
+    sums = jnp.einsum("bri,brj->bij", left, right) / length
+    of_blocks = jnp.sum((sums - mean) ** 2, axis=0) * length / blocks
+    variance = jnp.maximum(jnp.maximum(of_rows, of_blocks), 1e-300)
+    return jnp.sqrt(freedom) * jnp.abs(mean) / jnp.sqrt(variance), mean
+
+
+@jax.jit
+def _each(stock: Array, prepared: _Prepared, latents: Array, lists: Array, freedom: Array) -> tuple[Array, ...]:
+    def one(pairs: Array) -> tuple[Array, ...]:
+        values = _values(stock, pairs)
+        cleared = _cleared(prepared, values)
+        alive = _alive(cleared, values)
+        statistic, mean = _statistics(latents, cleared, freedom)
+        statistic = jnp.where(alive, statistic, -1.0)
+        order, which = jnp.unravel_index(jnp.argmax(statistic), statistic.shape)
+        correlation = mean[order, which] ** 2 / (latents[:, order].var() * cleared[:, which].var())
+        return statistic[order, which], correlation, order, alive.sum() * latents.shape[1]
+
+    return jax.lax.map(one, lists, batch_size=_UNITS_AT_ONCE)
+
+
+@jax.jit
+def _pairs(
+    stock: Array, prepared: _Prepared, latents: Array, listed: Array, owners: Array, freedom: Array
+) -> tuple[Array, ...]:
+    values = _values(stock, listed)
+    cleared = _cleared(prepared, values)
+    alive = _alive(cleared, values)
+
+    def some(start: Array) -> tuple[Array, ...]:
+        left = jax.lax.dynamic_slice_in_dim(cleared, start, _FEATURES_AT_ONCE, axis=1)
+        mine, living = (jax.lax.dynamic_slice_in_dim(a, start, _FEATURES_AT_ONCE) for a in (owners, alive))
+        wanted = (mine[:, None] < owners) & (mine[:, None] >= 0) & living[:, None] & alive
+
+        def at(latent: Array) -> tuple[Array, ...]:
+            statistic, mean = _statistics(latent[:, None] * left, cleared, freedom)
+            statistic = jnp.where(wanted, statistic, -1.0)
+            i, j = jnp.unravel_index(jnp.argmax(statistic), statistic.shape)
+            spread = jnp.maximum((left[:, i] * cleared[:, j]).var(), 1e-300)
+            return statistic[i, j], mean[i, j] ** 2 / (latent.var() * spread), i, j
+
+        statistic, correlation, i, j = jax.lax.map(at, latents.T)
+        order = jnp.argmax(statistic)
+        found = statistic[order], correlation[order], order, wanted.sum() * latents.shape[1], start + i[order]
+        return *found, j[order]
+
+    parts = jax.lax.map(some, jnp.arange(0, listed.shape[1], _FEATURES_AT_ONCE))
+    best = jnp.argmax(parts[0])
+    statistic, correlation, order, tests, i, j = parts
+    return statistic[best], correlation[best], order[best], tests.sum(), i[best], j[best]

@@ -1,0 +1,63 @@
+"""The test of dependence as a GPU makes it, against the host's; it runs on any device that JAX has."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from forebear.data.table import Column
+from forebear.discovery.dependence import OnHost, Strongest, features, latent_features
+from forebear.discovery.dependence_device import OnDevice, Stock
+
+ROWS = 2_500
+
+
+@pytest.fixture(scope="module")
+def columns() -> dict[str, np.ndarray]:
+    rng = np.random.default_rng(0)
+    made = {f"x{n}": features(Column(f"x{n}", "real", rng.normal(size=ROWS))) for n in range(12)}
+    made["level"] = features(Column("level", "category", rng.integers(0, 4, ROWS).astype(float)))
+    made["angle"] = features(Column("angle", "periodic", rng.uniform(0, 6, ROWS), period=6.0))
+    made["copy"] = made["x0"].copy()
+    return made
+
+
+UNITS = {f"x{n}": (f"x{n}",) for n in range(9)} | {
+    "pair": ("x9", "x10"),
+    "mixed": ("level", "angle"),
+    "copy": ("copy",),
+}
+
+
+def same(ours: Strongest, theirs: Strongest) -> bool:
+    return (ours.order, ours.units, ours.tests) == (theirs.order, theirs.units, theirs.tests) and np.allclose(
+        ours[:2], theirs[:2], rtol=1e-6
+    )
+
+
+@pytest.mark.parametrize("kept", [(), ("x0",), ("x0", "x3", "pair"), ("x0", "x1", "x2", "mixed")])
+def test_device_and_host_agree(columns: dict[str, np.ndarray], kept: tuple[str, ...]) -> None:
+    inside = [name for unit in kept for name in UNITS[unit]]
+    outside = {unit: names for unit, names in UNITS.items() if unit not in kept}
+    host, device = OnHost(columns, inside, outside), OnDevice(Stock.of(columns), inside, outside)
+    rng = np.random.default_rng(1)
+    z = latent_features(rng.normal(size=ROWS) * (1 + 0.1 * columns["x5"][:, 0]) + 0.1 * columns["x6"][:, 1])
+    latents = host.clear(z)
+    assert device.clear(z) == pytest.approx(latents, abs=1e-8)
+    expected, found = host.each(latents), device.each(latents)
+    assert list(expected) == list(found)
+    for unit, theirs in expected.items():
+        assert same(found[unit], theirs), (unit, found[unit], theirs)
+    # A copy of a kept input is explained altogether: there is nothing to test.
+    assert (found["copy"].tests == 0) == ("x0" in kept)
+    theirs = host.pairs(latents)
+    [ours] = device.pairs(latents)
+    best = max(theirs, key=lambda one: one.statistic)
+    assert same(ours, best._replace(tests=sum(one.tests for one in theirs)))
+
+
+def test_one_unit_has_no_pairs(columns: dict[str, np.ndarray]) -> None:
+    device = OnDevice(Stock.of(columns), ["x1"], {"x0": ("x0",)})
+    latents = device.clear(latent_features(np.random.default_rng(0).normal(size=ROWS)))
+    [ours] = device.pairs(latents)
+    assert ours.tests == 0 and ours.units == ()
