@@ -115,7 +115,8 @@ def _evidence(**landings: int) -> Evidence:
     for key, name in names.items():
         returns = [250.0] * values[key] + [-100.0] * (1_000 - values[key])
         told = {"regime": name, "curve": [{"timesteps": 25_000, "mean": 0.0}], "returns": returns}
-        rows[name] = [{**told, "landings": values[key], "mean": float(np.mean(returns)), "std": 1.0}]
+        row = {**told, "landings": values[key], "mean": float(np.mean(returns)), "std": 1.0}
+        rows |= {unit: [row] for unit in control.EXPERIMENTS["lander-control"].measures if unit.startswith(name)}
     return Evidence(control.EXPERIMENTS["lander-control"], {}, rows)
 
 
@@ -141,6 +142,6 @@ def test_published_settings() -> None:
 @pytest.mark.slow
 def test_a_quick_unit(tmp_path: Path) -> None:
     pytest.importorskip("sbx")
-    (row,) = control.practise(control.PRUNED, 0, True, tmp_path)
+    (row,) = control.practise(control.PRUNED, 0, 0, True, tmp_path)
     assert len(row["returns"]) == 10 and row["landings"] <= 10 and row["environments"] == 4
     assert row["twin"]["inputs"]["domega"] == ["a2"]
