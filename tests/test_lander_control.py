@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -114,7 +115,7 @@ def _evidence(**landings: int) -> Evidence:
     rows = {}
     for key, name in names.items():
         returns = [250.0] * values[key] + [-100.0] * (1_000 - values[key])
-        told = {"regime": name, "curve": [{"timesteps": 25_000, "mean": 0.0}], "returns": returns}
+        told = {"regime": name, "curve": [{"timesteps": 25_000, "mean": 250.0}], "returns": returns}
         row = {**told, "landings": values[key], "mean": float(np.mean(returns)), "std": 1.0}
         rows |= {unit: [row] for unit in control.EXPERIMENTS["lander-control"].measures if unit.startswith(name)}
     return Evidence(control.EXPERIMENTS["lander-control"], {}, rows)
@@ -122,13 +123,24 @@ def _evidence(**landings: int) -> Evidence:
 
 @pytest.mark.parametrize(
     ("landings", "broken"),
-    [({}, 0), ({"full": 999}, 1), ({"full": 960}, 1), ({"pruned": 900}, 3)],
+    [({}, 0), ({"full": 999}, 2), ({"full": 960}, 1), ({"pruned": 900}, 4)],
 )
 def test_claims_can_fail(landings: dict[str, int], broken: int) -> None:
     evidence = _evidence(**landings)
     lost = [claim for claim in evidence.experiment.claims(evidence) if not claim.holds]
     assert len(lost) == broken and all(claim.why for claim in lost)
     assert evidence.experiment.figure is not None and len(evidence.experiment.figure(evidence).axes) == 2
+
+
+def test_a_training_that_never_landed_is_named() -> None:
+    evidence = _evidence()
+    [failed] = evidence.measured[f"{control.PRUNED}, training 2"]
+    hovers = {**failed, "landings": 10, "curve": [{"timesteps": 25_000, "mean": 0.0}]}
+    evidence = replace(evidence, measured={**evidence.measured, f"{control.PRUNED}, training 2": [hovers]})
+    first, learned, *others = evidence.experiment.claims(evidence)
+    assert not first.holds and "training 2 (best evaluation on the way 0)" in first.why
+    assert learned.holds and str(learned.measured).startswith("1,996 (998, 998) of 2,000")
+    assert sum(not claim.holds for claim in others) == 2
 
 
 def test_published_settings() -> None:
