@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from forebear.benchmarks.control_mpc import batched_mpc
-from forebear.benchmarks.control_sac import sac_row
+from forebear.benchmarks.control_sac import sac_rows
 
 
 def run() -> list[dict[str, Any]]:
-    """All rows, one after the other; the last needs the extra `sb3`."""
+    """All rows, one after the other; the last three need the extra `sb3`."""
     from forebear.control.sac import check_sac
 
     check_sac()
-    return [*batched_mpc(), sac_row()]
+    return [*batched_mpc(), *sac_rows()]

@@ -5,6 +5,8 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 if TYPE_CHECKING:
     from forebear.control.sac import SacSettings
     from forebear.twin.twin import Twin
@@ -12,28 +14,41 @@ if TYPE_CHECKING:
 _PUBLISHED_ENVS = 4
 
 
-def sac_row(envs: int = 64, training: int = 1_000, transitions: int = 2_000) -> dict[str, Any]:
-    """SAC in the pendulum's twin, by the transition; compiled and warmed up before, an update for every four of them.
+def sac_rows(envs: int = 64, training: int = 1_000, transitions: int = 2_000) -> list[dict[str, Any]]:
+    """SAC in the pendulum's twin, by the transition; compiled and warmed up before.
 
     Ours is what `forebear reproduce pendulum-control` trains with, in more environments: SBX, whose updates are one
     compiled loop, and `TwinVectorEnv` around the distilled twin. The other is the published arrangement: SAC of
     Stable-Baselines3, four environments stepped one by one, and the flow solved adaptively at each step. Both
     policies have the same networks, and neither speed depends on how good the twin is: its training is short.
+
+    The first row has the default of both libraries, an update after each step of all environments. The second has as
+    many updates a transition as the other side, an update for every four: the policy learns as much from a
+    transition, and updates are most of what is left. The third has no policy, and actions at random.
     """
     from forebear.control.sac import SacSettings, check_sac
 
     check_sac()
-    settings = SacSettings(updates=envs // _PUBLISHED_ENVS)
     teacher = _twin(training)
-    ours = _seconds(_many(teacher.distil(steps=training, progress=False), envs, settings), envs, transitions)
-    baseline = _seconds(_one_by_one(teacher, settings), _PUBLISHED_ENVS, transitions // 4)
-    return {
-        "what": f"SAC in the pendulum's twin, {envs} distilled environments in one call, 1,000 transitions",
-        "ours_s": ours,
-        "baseline": "Stable-Baselines3, four environments one by one, an adaptive ODE at each step; equal updates",
-        "baseline_s": baseline,
-        "ratio": baseline / ours,
-    }
+    student = teacher.distil(steps=training, progress=False)
+    single = _one_by_one(teacher, SacSettings())
+    baseline = _seconds(single, _PUBLISHED_ENVS, transitions // 4)
+    others = "Stable-Baselines3, four environments one by one, an adaptive ODE at each step"
+    rows = []
+    for updates, told in ((1, "an update a step of all"), (envs // _PUBLISHED_ENVS, "equal updates a transition")):
+        ours = _seconds(_many(student, envs, SacSettings(updates=updates)), envs, transitions)
+        rows.append(
+            _row(f"SAC in the pendulum's twin, {envs} distilled environments, {told}", ours, others, baseline)
+        )
+    played = _many(student, envs, SacSettings()).env, single.env
+    alone, stepped = (_steps(env, steps) for env, steps in zip(played, (100, 10), strict=True))
+    what = f"the pendulum's twin without a policy, {envs} distilled environments in one call"
+    return [*rows, _row(what, alone, "four environments one by one, an adaptive ODE at each step", stepped)]
+
+
+def _row(what: str, ours: float, baseline: str, theirs: float) -> dict[str, Any]:
+    timed = {"ours_s": ours, "baseline": baseline, "baseline_s": theirs, "ratio": theirs / ours}
+    return {"what": f"{what}, 1,000 transitions", **timed}
 
 
 def _twin(training: int) -> Twin:
@@ -79,3 +94,14 @@ def _seconds(model: Any, count: int, transitions: int) -> float:
     started = time.perf_counter()
     model.learn(steps, log_interval=10**9, reset_num_timesteps=False)
     return (time.perf_counter() - started) / steps * 1_000
+
+
+def _steps(env: Any, steps: int) -> float:
+    """Seconds of 1,000 transitions with random actions."""
+    env.reset()
+    actions = [np.stack([env.action_space.sample() for _ in range(env.num_envs)]) for _ in range(steps + 1)]
+    env.step(actions[0])  # compiles
+    started = time.perf_counter()
+    for chosen in actions[1:]:
+        env.step(chosen)
+    return (time.perf_counter() - started) / (steps * env.num_envs) * 1_000

@@ -195,7 +195,7 @@ def _advance(
 
 
 # Held-out losses are averaged over about this many draws of time and noise, the same ones at every look.
-_VALIDATION_DRAWS = 8_192
+_VALIDATION_DRAWS = 4_096
 
 
 @partial(jax.jit, static_argnames=("loss", "static"))
