@@ -99,8 +99,10 @@ def test_claims_fail_when_a_sparse_graph_falls_short() -> None:
     assert not any(holds for claim, holds in _claims(**{control.FULL: -181.0}).items() if "learns" in claim)
 
 
-def test_fewer_trials_than_published_are_told() -> None:
+@pytest.mark.parametrize(("trials", "why"), [(90, "30 trials before the last 30"), (2, "1 trials before"), (1, "")])
+def test_fewer_trials_than_published_are_told(trials: int, why: str) -> None:
     experiment = find_experiment("reacher-control")
-    rows = [row for graph in control.PRUNED for row in _rows(graph, -50.0, trials=90)]
+    rows = [row for graph in control.PRUNED for row in _rows(graph, -50.0, trials=trials)]
     claim = experiment.claims(Evidence(experiment, {}, {"learning": rows}))[0]
-    assert (claim.published, claim.measured, claim.holds) == (150, 90, False) and "limit of seconds" in claim.why
+    assert (claim.published, claim.measured, claim.holds) == (150, trials, False)
+    assert claim.why.startswith("the learning was ended before") and why in claim.why

@@ -144,10 +144,14 @@ def _claims(evidence: Evidence) -> list[Claim]:
 
 def _short(returns: Mapping[str, np.ndarray]) -> str:
     """Why there are fewer trials, and whether they were enough."""
-    gains = [table[:, -LAST:].mean() - table[:, -2 * LAST : -LAST].mean() for table in returns.values()]
+    ended = "the learning was ended before, by its limit of seconds on the GPU or as a quick version"
+    last = min(LAST, returns[FULL].shape[1] // 2)
+    if not last:
+        return ended
+    gains = [table[:, -last:].mean() - table[:, -2 * last : -last].mean() for table in returns.values()]
     return (
-        f"the learning was ended by its limit of seconds on the GPU; from the {LAST} trials before the last {LAST} "
-        f"to those, mean returns changed by {min(gains):+.1f} to {max(gains):+.1f}"
+        f"{ended}; from the {last} trials before the last {last} to those, mean returns changed by {min(gains):+.1f} "
+        f"to {max(gains):+.1f}"
     )
 
 
