@@ -43,10 +43,11 @@ def batched_mpc(trials: int = 50, steps: int = 5, looped: int = 2, scenarios: in
     }
     ours, *theirs = _least(together, *loops.values())
     what = f"MPC of the heat equation, {trials} trials at once, {steps} steps"
-    return [_row(what, ours, name, s * trials / looped) for name, s in zip(loops, theirs, strict=True)]
+    return [timed_row(what, ours, name, s * trials / looped) for name, s in zip(loops, theirs, strict=True)]
 
 
-def _row(what: str, ours: float, baseline: str, seconds: float) -> dict[str, Any]:
+def timed_row(what: str, ours: float, baseline: str, seconds: float) -> dict[str, Any]:
+    """Two times of the same work, and their ratio."""
     return {"what": what, "ours_s": ours, "baseline": baseline, "baseline_s": seconds, "ratio": seconds / ours}
 
 

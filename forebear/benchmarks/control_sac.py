@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from forebear.benchmarks.control_mpc import timed_row
+
 if TYPE_CHECKING:
     from forebear.control.sac import SacSettings
     from forebear.twin.twin import Twin
@@ -37,18 +39,12 @@ def sac_rows(envs: int = 64, training: int = 1_000, transitions: int = 2_000) ->
     rows = []
     for updates, told in ((1, "an update a step of all"), (envs // _PUBLISHED_ENVS, "equal updates a transition")):
         ours = _seconds(_many(student, envs, SacSettings(updates=updates)), envs, transitions)
-        rows.append(
-            _row(f"SAC in the pendulum's twin, {envs} distilled environments, {told}", ours, others, baseline)
-        )
+        what = f"SAC in the pendulum's twin, {envs} distilled environments, {told}, 1,000 transitions"
+        rows.append(timed_row(what, ours, others, baseline))
     played = _many(student, envs, SacSettings()).env, single.env
     alone, stepped = (_steps(env, steps) for env, steps in zip(played, (100, 10), strict=True))
-    what = f"the pendulum's twin without a policy, {envs} distilled environments in one call"
-    return [*rows, _row(what, alone, "four environments one by one, an adaptive ODE at each step", stepped)]
-
-
-def _row(what: str, ours: float, baseline: str, theirs: float) -> dict[str, Any]:
-    timed = {"ours_s": ours, "baseline": baseline, "baseline_s": theirs, "ratio": theirs / ours}
-    return {"what": f"{what}, 1,000 transitions", **timed}
+    what = f"the pendulum's twin without a policy, {envs} distilled environments in one call, 1,000 transitions"
+    return [*rows, timed_row(what, alone, "four environments one by one, an adaptive ODE at each step", stepped)]
 
 
 def _twin(training: int) -> Twin:

@@ -142,11 +142,16 @@ class _Flown(NamedTuple):
         return sum(self.landings) / (self.episodes * len(self.landings))
 
     @property
-    def learned(self) -> _Flown:
-        """Without the trainings of which no evaluation was a landing on average."""
+    def failed(self) -> list[int]:
+        """Trainings of which no evaluation was a landing on average."""
         from forebear.control.lander import LANDED
 
-        able = [n for n, peak in enumerate(self.peaks) if peak > LANDED]
+        return [number for number, peak in enumerate(self.peaks) if peak <= LANDED]
+
+    @property
+    def learned(self) -> _Flown:
+        """Without those."""
+        able = [number for number in range(len(self.peaks)) if number not in self.failed]
         return self._replace(landings=[self.landings[n] for n in able], peaks=[self.peaks[n] for n in able])
 
     def __str__(self) -> str:
@@ -155,8 +160,7 @@ class _Flown(NamedTuple):
 
     def why(self) -> str:
         """What to say when there are too few landings."""
-        failed = [n for n, peak in enumerate(self.peaks) if peak not in self.learned.peaks]
-        told = [f"{n + 1} (best evaluation on the way {self.peaks[n]:.0f})" for n in failed]
+        told = [f"{n + 1} (best evaluation on the way {self.peaks[n]:.0f})" for n in self.failed]
         return f"never learned to land: training {', '.join(told)}" if told else f"mean return {self.mean:.0f}"
 
 
