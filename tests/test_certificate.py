@@ -8,13 +8,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.special import ndtri
 from scipy.stats import binom
 
 import forebear as fb
 from forebear.benchmarks.suite import SUITE
 from forebear.data.question import Question
 from forebear.data.table import Column
-from forebear.discovery.action import Action
+from forebear.discovery.action import Action, action
 from forebear.discovery.certify import certify
 from forebear.discovery.dependence import (
     Clearing,
@@ -329,3 +330,14 @@ def test_other_rules_have_no_certificate() -> None:
     found = fb.discover(table, "y", rule="nsr-jump", **QUICK)
     with pytest.raises(fb.InputError, match="rule 'nsr-jump' makes no certificates"):
         _ = found.certificates
+
+
+def test_a_switch_that_widens_a_law_acts_on_its_scale() -> None:
+    """Features of a column of two values repeat each other, and must not count several times."""
+    rng = np.random.default_rng(0)
+    switch, noise = rng.integers(0, 2, 5_000).astype(float), rng.normal(size=5_000)
+    wide = noise * (1 + 2 * switch)
+    ranks = (np.argsort(np.argsort(wide)) + 0.5) / len(wide)
+    clearing = Clearing([], len(wide))
+    split = action(clearing(latent_features(ndtri(ranks))), clearing(real(switch)[:, :5]))
+    assert split.scale > 0.8 and split.location < 0.05

@@ -45,7 +45,10 @@ def action(latents: np.ndarray, values: np.ndarray) -> Action:
     mean = latents.T @ values / rows
     deviation = np.sqrt(np.maximum((latents**2).T @ values**2 / rows - mean**2, 1e-300))
     sure = np.sqrt(rows) * np.abs(mean) > _LEAST_T * deviation
-    slopes = np.where(sure, mean / np.maximum(values.var(axis=0), 1e-12), 0.0)
+    # Together: the features of a column with few values repeat each other, and each alone would count the same again.
+    squares, slopes = values.T @ values / rows, np.zeros_like(mean)
+    for order, which in enumerate(sure):
+        slopes[order, which] = np.linalg.pinv(squares[np.ix_(which, which)], rcond=1e-6) @ mean[order, which]
     chosen = np.linspace(0, rows - 1, min(rows, _ROWS)).astype(int)
     quantiles = _quantiles(values[chosen] @ slopes.T)
     return _split(quantiles, ndtri(_levels()))
