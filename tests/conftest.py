@@ -12,6 +12,8 @@ os.environ.setdefault("MPLBACKEND", "Agg")
 # OpenBLAS makes its threads wait for one another: beside another busy process a factorisation on two threads took
 # thirty times as long as on one. On an idle machine one thread is hardly slower at the sizes of the tests.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+# What is compiled in a test is nobody's business after it.
+os.environ.setdefault("JAX_ENABLE_COMPILATION_CACHE", "false")
 
 
 @pytest.fixture(scope="module", autouse=True)

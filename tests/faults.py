@@ -39,6 +39,7 @@ class Rig:
     def environment(self) -> dict[str, str]:
         """That of this process, with the cache."""
         cache = {
+            "JAX_ENABLE_COMPILATION_CACHE": "true",
             "JAX_COMPILATION_CACHE_DIR": str(self.folder / "cache"),
             "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0",
             "JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES": "-1",

@@ -154,6 +154,6 @@ def test_published_settings() -> None:
 @pytest.mark.slow
 def test_a_quick_unit(tmp_path: Path) -> None:
     pytest.importorskip("sbx")
-    (row,) = control.practise(control.PRUNED, 0, 0, True, tmp_path)
+    (row,) = control.practise(control.PRUNED, 0, 1, 0, True, tmp_path)
     assert len(row["returns"]) == 10 and row["landings"] <= 10 and row["environments"] == 4
     assert row["twin"]["inputs"]["domega"] == ["a2"]

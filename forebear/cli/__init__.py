@@ -17,6 +17,7 @@ import typer
 from forebear._checks import InputError
 from forebear.cli import arguments as opt
 from forebear.cli import examples
+from forebear.cli.compiled import keep_compiled
 from forebear.cli.options import parse_whole
 from forebear.cli.output import Failed, Interrupted, note
 from forebear.cli.usage import USAGE_ERROR, usage_line
@@ -186,6 +187,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         interrupt.watch()
     with warnings.catch_warnings():
         warnings.showwarning = lambda message, *where, **details: note(str(message))
+        if given[:1] != ["bench"]:  # there, compiling is part of what is measured
+            keep_compiled()
         status = _status(given)
     if status == INTERRUPTED and arguments is None:
         # A computation may still be under way in another thread, and dies badly if Python is taken down around it.

@@ -22,6 +22,7 @@ from forebear.discovery.distil import Draws, distil
 from forebear.discovery.examiner import Examiner
 from forebear.discovery.kept import Drawn, Traced, known_fits, known_sets
 from forebear.discovery.path import Path
+from forebear.discovery.search import search
 from forebear.discovery.settings import Settings
 from forebear.discovery.trace import companies, trace_paths
 from forebear.flow.sampler import Law, NetworkSampler, Sampler, Task
@@ -88,7 +89,8 @@ def study(
     path, paths, and the sets that the certificate has examined.
     """
     together = companies(work.questions, settings.kernel.distilled)
-    # The flow of the certificate knows nothing of paths, and neither keeps every core busy: both are made at once.
+    # The flow of the certificate and the first search know nothing of paths, and neither they nor paths keep every
+    # core busy: both are made at once.
     with _stage() as notes, ThreadPoolExecutor(1) as pool:
         court = pool.submit(_court, table, work, settings, parts) if work.certified else None
         drawn = draw(table, work, sampler, settings, parts, tick)
@@ -226,6 +228,7 @@ def _begin(table: Table, work: Study, settings: Settings) -> _Ground:
     return _Ground(table, fold, y, rng)
 
 
+_NOTHING: tuple[str, ...] = ()
 # Makes the random numbers of the certificate others than those of the path.
 _COURT = 0xCE27
 
@@ -238,26 +241,34 @@ class _Court(NamedTuple):
 
 
 def _court(table: Table, work: Study, settings: Settings, parts: Parts) -> _Court:
-    """Train the flow that serves every subset. Depends on nothing that is drawn for paths, but for the rows."""
+    """Train the flow that serves every subset, and search from the empty set.
+
+    Depends on nothing that is drawn for paths, but for the rows. The examiners remember what they were asked.
+    """
     table, _, y, _ = _begin(table, work, settings)
     rng = np.random.default_rng(np.random.SeedSequence((*work.seed, _COURT)))
     fold = rng.permutation(table.rows) % max(2, settings.folds)
     continuous = [y[question.target] for question in work.questions]
     panel = Panel(table, work.questions, continuous, fold, settings.certificate, rng)
     with remembering(parts, "subsets"):
-        return _Court(panel, panel.examiners())
+        trained = panel.examiners()
+    examiners = [replace(test, seen=known_sets(parts, number)) for number, test in enumerate(trained)]
+    for test in examiners:
+        search(test.examine, _NOTHING)
+    return _Court(panel, examiners)
 
 
 def _certificates(
     court: _Court, work: Study, paths: Mapping[str, Path], parts: Parts, tick: Callable[[float], None]
 ) -> dict[str, Certificate]:
     """Searches from the empty set and from the pick of the published rule."""
-    tests = [replace(test, seen=known_sets(parts, number)) for number, test in enumerate(court.examiners)]
     targets = [question.target for question in work.questions]
-    starts = [[(), LargestJump()(paths[target])] for target in targets]
+    starts = [[_NOTHING, LargestJump()(paths[target])] for target in targets]
     with remembering(parts, "closer"):
-        found = certify(court.panel, tests, starts, tick)
-    return dict(zip(targets, couple(tests, found) if work.joint else found, strict=True))
+        found = certify(court.panel, court.examiners, starts, tick)
+        if work.joint:
+            found = couple(court.panel, court.examiners, found)
+    return dict(zip(targets, found, strict=True))
 
 
 def _tasks(work: Study) -> list[Task]:

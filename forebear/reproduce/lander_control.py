@@ -32,12 +32,17 @@ JUDGED = range(500_000, 500_010)
 """seeds of the episodes that show how a training goes"""
 COMPARABLE = 0.02
 """share of the episodes by which two policies may differ in landings and still be comparable"""
+_OWN = [(regime, training, training) for training in range(TRAININGS) for regime in (TRUE, FULL, PRUNED)]
+_CROSSED = [(PRUNED, twin, policy) for twin in range(TRAININGS) for policy in range(TRAININGS) if twin != policy]
+"""every pruned twin with the seeds of the other policies: is it the twin or the seed that a training fails by?"""
 _MOST_PROCESSES = 4
 
 
-def practise(regime: str, training: int, seed: int, quick: bool, place: Path | None = None) -> Rows:
-    """Train in one regime, and fly the last policy in the true environment."""
-    seed = seed + training
+def practise(regime: str, training: int, policy: int, seed: int, quick: bool, place: Path | None = None) -> Rows:
+    """Train in one regime, and fly the last policy in the true environment.
+
+    The data and the twin are those of a training, and so is the policy's seed, unless `policy` is that of another.
+    """
     from forebear.control.sac import check_sac, train_sac
 
     check_sac()
@@ -46,9 +51,9 @@ def practise(regime: str, training: int, seed: int, quick: bool, place: Path | N
     if regime == TRUE:
         envs, told = LanderVectorEnv(_count(quick)), {}
     else:
-        envs, told = _learned(regime, seed, quick, place)
+        envs, told = _learned(regime, seed + training, quick, place)
     settings = sac_settings(quick)
-    trained = train_sac(envs, settings, seed=seed, score=_judged, place=place)
+    trained = train_sac(envs, settings, seed=seed + policy, score=_judged, place=place)
     returns, lengths = fly(trained.final, range(FIRST_SEED, FIRST_SEED + (10 if quick else EPISODES)))
     told |= {"curve": trained.course.curve, "sac": asdict(settings), "sac_s": trained.course.seconds}
     told |= {"environments": envs.num_envs, **_flown(returns)}
@@ -111,13 +116,15 @@ def _flown(returns: np.ndarray) -> dict[str, Any]:
     }
 
 
-def _unit(regime: str, training: int) -> str:
+def _unit(regime: str, training: int, policy: int) -> str:
+    if training != policy:
+        return f"{regime} {training + 1}, policy {policy + 1}"
     return regime if training == 0 else f"{regime}, training {training + 1}"
 
 
 def _rows(evidence: Evidence, regime: str) -> Rows:
     """Of every training in a regime."""
-    return [evidence.measured[_unit(regime, training)][0] for training in range(TRAININGS)]
+    return [evidence.measured[_unit(regime, training, training)][0] for training in range(TRAININGS)]
 
 
 class _Flown(NamedTuple):
@@ -183,7 +190,23 @@ def _claims(evidence: Evidence) -> list[Claim]:
     if all(own.learned.landings for own in (full, pruned)):
         what = "the same, of trainings that learned to land at all (an evaluation on the way above 200)"
         claims.insert(1, _at_least(what, pruned.learned, full.learned, 0.0)._replace(published=None))
-    return claims
+    return [*claims, _crossed(evidence)]
+
+
+def _crossed(evidence: Evidence) -> Claim:
+    """Whether trainings that fail do so because of their twin."""
+    every = range(TRAININGS)
+    twins = [_Flown.of([evidence.measured[_unit(PRUNED, twin, policy)][0] for policy in every]) for twin in every]
+    failed = [f"twin {twin + 1} with seed {policy + 1}" for twin in every for policy in twins[twin].failed]
+    landings = "; ".join(f"twin {twin + 1} {', '.join(map(str, twins[twin].landings))}" for twin in every)
+    holds = all(len(twin.failed) < TRAININGS / 2 for twin in twins)
+    return Claim(
+        f"whether a training learns is not the twin's doing: most of {TRAININGS} seeds learn in every pruned twin",
+        None,
+        f"{TRAININGS**2 - len(failed)} of {TRAININGS**2} learn; landings with each seed: {landings}",
+        holds,
+        "" if holds else f"not: {', '.join(failed)}",
+    )
 
 
 def _at_least(what: str, ours: _Flown, other: _Flown, margin: float) -> Claim:
@@ -208,11 +231,7 @@ EXPERIMENTS = {
         _claims,
         runs=1,
         repeats=f"{TRAININGS} trainings a regime, of data, twin and policy; all policies fly the same episodes",
-        measures={
-            _unit(regime, training): partial(practise, regime, training)
-            for training in range(TRAININGS)
-            for regime in (TRUE, FULL, PRUNED)
-        },
+        measures={_unit(*which): partial(practise, *which) for which in (*_OWN, *_CROSSED)},
         resumes=True,
         figure=_figure,
         decided=(

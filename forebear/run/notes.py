@@ -7,6 +7,8 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
 _FOR_USERS = (RuntimeWarning, UserWarning)
+NOT_KEPT = "Error (reading|writing) persistent compilation cache"
+"""what JAX says when compiled code that was kept cannot be used: it costs time, and is not about the data"""
 
 
 @contextmanager
@@ -24,6 +26,7 @@ def gathered() -> Iterator[list[str]]:
     notes: list[str] = []
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
+        warnings.filterwarnings("ignore", message=NOT_KEPT)
         try:
             yield notes
         except Exception as error:
