@@ -11,6 +11,8 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
+from forebear.flow.single import single
+
 Model = TypeVar("Model", bound=eqx.Module)
 
 _ACTIVATIONS = {"silu": jax.nn.silu, "relu": jax.nn.relu, "tanh": jnp.tanh}
@@ -29,10 +31,10 @@ class Network(eqx.Module):
         sizes = [inputs, *[width] * depth, outputs]
         # Drawn by numpy: JAX would compile a program for every shape, which takes longer than some trainings.
         self.weights = tuple(
-            _single(rng.normal(size=(fan_in, fan_out)) / np.sqrt(fan_in))
+            single(rng.normal(size=(fan_in, fan_out)) / np.sqrt(fan_in))
             for fan_in, fan_out in zip(sizes[:-1], sizes[1:], strict=True)
         )
-        self.biases = tuple(_single(np.zeros(fan_out)) for fan_out in sizes[1:])
+        self.biases = tuple(single(np.zeros(fan_out)) for fan_out in sizes[1:])
         self.activation = activation
 
     def __call__(self, x: Array) -> Array:
@@ -41,10 +43,6 @@ class Network(eqx.Module):
         for weight, bias in zip(self.weights[:-1], self.biases[:-1], strict=True):
             hidden = _ACTIVATIONS[self.activation](hidden @ weight + bias)
         return hidden @ self.weights[-1] + self.biases[-1]
-
-
-def _single(values: np.ndarray) -> Array:
-    return jnp.asarray(values, jnp.float32)
 
 
 def stack(models: Sequence[Model]) -> Model:
@@ -66,5 +64,5 @@ def unstack(models: Model, count: int) -> list[Model]:
 def _through_numpy(function: Callable[..., np.ndarray], *models: Model) -> Model:
     """Apply to the arrays of the models, without compiling anything."""
     parts = [eqx.partition(model, eqx.is_array) for model in models]
-    arrays = jax.tree.map(lambda *a: jnp.asarray(function(*(np.asarray(v) for v in a))), *(p[0] for p in parts))
+    arrays = jax.tree.map(lambda *a: jax.device_put(function(*(np.asarray(v) for v in a))), *(p[0] for p in parts))
     return eqx.combine(arrays, parts[0][1])

@@ -13,7 +13,6 @@ from functools import partial
 from typing import NamedTuple, Protocol, runtime_checkable
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 import pandas as pd
 from jax import Array
@@ -23,6 +22,7 @@ from forebear.data.table import Table, read_columns
 from forebear.flow.network import Network, stack, unstack
 from forebear.flow.retry import train_steadily
 from forebear.flow.settings import FlowSettings
+from forebear.flow.single import single
 from forebear.flow.train import Rows
 
 
@@ -147,14 +147,13 @@ class NetworkLaw:
 
     def push(self, given: pd.DataFrame, z: np.ndarray) -> np.ndarray:
         """Draws (rows, outputs) at the rows of `given`, one for each row of latents z (rows, latents)."""
-        y = _push(self.model, self._features(given), jnp.asarray(z, jnp.float32), self._solver)
+        y = _push(self.model, self._features(given), single(z), self._solver)
         return np.asarray(y, float) * self.scale + self.centre
 
     def pull(self, given: pd.DataFrame, y: np.ndarray) -> np.ndarray:
         """Latents (rows, latents) of observed outputs y (rows, outputs)."""
         scaled = (np.asarray(y, float) - self.centre) / self.scale
-        scaled = jnp.asarray(scaled, jnp.float32)
-        return np.asarray(_pull(self.model, self._features(given), scaled, self._solver), float)
+        return np.asarray(_pull(self.model, self._features(given), single(scaled), self._solver), float)
 
     @property
     def _solver(self) -> NetworkSampler:
@@ -162,7 +161,7 @@ class NetworkLaw:
         return replace(self.sampler, settings=self.sampler.settings.untrained())
 
     def _features(self, given: pd.DataFrame) -> Array:
-        return jnp.asarray(self.encoder.encode(given.filter(list(self.inputs))))
+        return single(self.encoder.encode(given.filter(list(self.inputs))))
 
 
 @partial(jax.jit, static_argnames="sampler")

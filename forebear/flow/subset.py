@@ -19,6 +19,7 @@ from jax.typing import ArrayLike
 from forebear.flow.network import Network, stack, unstack
 from forebear.flow.retry import train_steadily
 from forebear.flow.settings import FlowSettings
+from forebear.flow.single import single
 from forebear.flow.solve import integrate
 from forebear.flow.train import Rows
 
@@ -66,13 +67,13 @@ class SubsetFlow:
         `fold` (rows,) says which model to ask at a row: the one that has not seen it.
         """
         z = np.empty(y.shape)
-        mask = jnp.asarray(on, jnp.float32)
+        mask = single(on)
         for number, models in enumerate(self.models):
             asked = np.flatnonzero(fold == number)
             # Folds differ a little in size. All are filled up to one size, so that nothing is compiled twice.
             size = len(x) * 5 // (4 * len(self.models)) if len(self.models) > 1 else len(x)
             filled = np.resize(asked, size if 0 < len(asked) <= size else len(asked))
-            features, values = jnp.asarray(x[filled], jnp.float32), jnp.asarray(y[filled], jnp.float32)
+            features, values = single(x[filled]), single(y[filled])
             z[asked] = np.asarray(_pull(models[target], features, values, mask, self.settings))[: len(asked)]
         return z
 

@@ -21,6 +21,7 @@ from jax.typing import ArrayLike
 
 from forebear.flow.settings import FlowSettings
 from forebear.flow.shuffle import rows_at
+from forebear.flow.single import single
 from forebear.run.parts import remembered
 
 Model = TypeVar("Model", bound=eqx.Module)
@@ -103,18 +104,18 @@ def train(
     >>> bool(abs(predictions - y).max() < 0.1)
     True
     """
-    data, held_out = jax.tree.map(_single, (data, held_out))
-    seen = _single(masks)
+    data, held_out = jax.tree.map(single, (data, held_out))
+    seen = single(masks)
     rows = data.x.shape[0]
     total = settings.total_steps(rows)
     recipe = _Recipe(
-        jnp.float32(settings.rate),
-        jnp.int32(total),
-        jnp.asarray(settings.schedule == "cosine"),
-        jnp.float32(settings.averaging),
+        single(settings.rate),
+        jax.device_put(np.int32(total)),
+        jax.device_put(np.bool_(settings.schedule == "cosine")),
+        single(settings.averaging),
     )
     arrays, static = eqx.partition(models, eqx.is_array)
-    state, best = _begin(arrays, models=len(data.y))
+    state, best = _begin(arrays, len(data.y))
     first = None
     batch = min(settings.batch, rows)
     validation_key, training_key = jr.split(key)
@@ -132,14 +133,12 @@ def train(
     return eqx.combine(state.average if held_out is None else best.arrays, static)
 
 
-def _single(values: ArrayLike) -> Array:
-    return jnp.asarray(values, jnp.float32)
-
-
-@partial(jax.jit, static_argnames="models")
-def _begin(arrays: Any, *, models: int) -> tuple[_State, _Best]:
-    worst = jnp.full(models, jnp.inf, jnp.float32)
-    return _State(arrays, _adam().init(arrays), arrays, worst), _Best(arrays, worst)
+def _begin(arrays: Any, models: int) -> tuple[_State, _Best]:
+    worst = single(np.full(models, np.inf))
+    # Adam begins with zeros; made by numpy, because JAX would compile a program to make them.
+    shapes = jax.eval_shape(_adam().init, arrays)
+    zeros = jax.tree.map(lambda one: jax.device_put(np.zeros(one.shape, one.dtype)), shapes)
+    return _State(arrays, zeros, arrays, worst), _Best(arrays, worst)
 
 
 def _adam() -> optax.GradientTransformation:
@@ -213,7 +212,10 @@ def _better(
 
     def held_out_loss(arrays: eqx.Module, mask: Array, y: Array) -> Array:
         model = eqx.combine(arrays, static)
-        return jnp.mean(jax.lax.map(lambda k: loss(model, held_out.x * mask, y, k), keys))
+        x = held_out.x * mask
+        if len(keys) == 1:  # a loop around it takes longer to compile
+            return loss(model, x, y, keys[0])
+        return jnp.mean(jax.lax.map(lambda k: loss(model, x, y, k), keys))
 
     now = jax.vmap(held_out_loss)(arrays, masks, held_out.y)
     improved = now < best.loss
