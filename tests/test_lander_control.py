@@ -143,6 +143,18 @@ def test_a_training_that_never_landed_is_named() -> None:
     assert sum(not claim.holds for claim in others) == 2
 
 
+def test_a_twin_that_teaches_nobody_is_named() -> None:
+    evidence = _evidence()
+    hovers = {"landings": 10, "curve": [{"timesteps": 25_000, "mean": 0.0}]}
+    twin = {
+        unit: [{**rows[0], **hovers}] for unit, rows in evidence.measured.items() if unit.startswith("pruned twin 2")
+    }
+    assert len(twin) == 2
+    *_, last = evidence.experiment.claims(replace(evidence, measured={**evidence.measured, **twin}))
+    assert not last.holds and last.why == "never learned to land: twin 2 with seed 1, twin 2 with seed 3"
+    assert str(last.measured).startswith("4 of 6 learn")
+
+
 def test_published_settings() -> None:
     settings = control.sac_settings(quick=False)
     assert (settings.timesteps, settings.rate, settings.decays, settings.batch) == (500_000, 7.3e-4, True, 256)
@@ -154,6 +166,6 @@ def test_published_settings() -> None:
 @pytest.mark.slow
 def test_a_quick_unit(tmp_path: Path) -> None:
     pytest.importorskip("sbx")
-    (row,) = control.practise(control.PRUNED, 0, 1, 0, True, tmp_path)
+    (row,) = control.practise(control.PRUNED, 0, 2, 0, True, tmp_path)
     assert len(row["returns"]) == 10 and row["landings"] <= 10 and row["environments"] == 4
     assert row["twin"]["inputs"]["domega"] == ["a2"]

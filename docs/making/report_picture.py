@@ -1,7 +1,7 @@
-"""The picture of a report: `python docs/making/report_picture.py PAGE PICTURE name=value … -- name=value …`.
+"""The picture of a report: `python docs/making/report_picture.py PAGE PICTURE TARGET name=value … -- name=value …`.
 
-The values before `--` are pinned, those after it are where the sliders stand. Needs a browser, as the tests of the
-report do (FOREBEAR_BROWSER, or Chromium on the path).
+The values before `--` are pinned, those after it are where sliders and choices stand. Needs a browser, as the tests
+of the report do (FOREBEAR_BROWSER, or Chromium on the path).
 """
 
 from __future__ import annotations
@@ -16,20 +16,30 @@ _PIN = "[...document.querySelectorAll('button')].find((b) => b.textContent === '
 
 
 def move(browser: Browser, values: list[str]) -> None:
-    """Type numbers into the boxes beside the sliders."""
+    """Type numbers into the boxes beside the sliders, and choose among levels."""
     for pair in values:
         name, _, value = pair.partition("=")
-        box = f"document.querySelector('[aria-label=\"{name}, exact value\"]')"
-        browser.run(f"{{const b = {box}; b.value = {value}; b.dispatchEvent(new Event('input'))}}")
+        browser.run(f"""{{
+            const box = document.querySelector('[aria-label="{name}, exact value"]');
+            const label = [...document.querySelectorAll('label')].find((l) => l.textContent === '{name}');
+            const field = box ?? document.getElementById(label.htmlFor);
+            const level = box ? null : [...field.options].find((o) => o.textContent === '{value}');
+            field.value = level ? level.value : '{value}';
+            field.dispatchEvent(new Event(box ? 'input' : 'change'));
+        }}""")
 
 
-def main(page: Path, picture: Path, pinned: list[str], now: list[str]) -> None:
+def main(page: Path, picture: Path, target: str, pinned: list[str], now: list[str]) -> None:
     """Open, set, look."""
     binary = find_browser()
     assert binary is not None, "no browser: set FOREBEAR_BROWSER"
-    with Browser(binary, 1_120, 1_180) as browser:
+    with Browser(binary, 1_120, 1_370) as browser:
         browser.look("light")
         browser.open(page)
+        browser.run("document.documentElement.scrollIntoView = Element.prototype.scrollIntoView = () => {}")
+        browser.run(
+            f"[...document.querySelectorAll('button.answer')].find((b) => b.textContent.includes('{target}')).click()"
+        )
         browser.wait("document.querySelector('.curve') !== null")
         move(browser, pinned)
         browser.run(_PIN)
@@ -39,6 +49,6 @@ def main(page: Path, picture: Path, pinned: list[str], now: list[str]) -> None:
 
 
 if __name__ == "__main__":
-    words = sys.argv[3:]
+    words = sys.argv[4:]
     cut = words.index("--")
-    main(Path(sys.argv[1]), Path(sys.argv[2]), words[:cut], words[cut + 1 :])
+    main(Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3], words[:cut], words[cut + 1 :])

@@ -34,7 +34,7 @@ lie. No mean-based method sees these two. humidity shapes nothing."""
 
 
 # Small twins, so that the demo stays under a minute on two cores; those of a run of your own are trained for longer.
-_QUICK: dict[str, Any] = {"steps": 600, "batch": 256, "width": 48, "depth": 3, "ode_steps": 4, "progress": False}
+_QUICK: dict[str, Any] = {"steps": 1_200, "batch": 256, "width": 48, "depth": 3, "ode_steps": 4, "progress": False}
 
 
 def run_demo(out: Path) -> None:

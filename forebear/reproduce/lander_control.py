@@ -33,8 +33,10 @@ JUDGED = range(500_000, 500_010)
 COMPARABLE = 0.02
 """share of the episodes by which two policies may differ in landings and still be comparable"""
 _OWN = [(regime, training, training) for training in range(TRAININGS) for regime in (TRUE, FULL, PRUNED)]
-_CROSSED = [(PRUNED, twin, policy) for twin in range(TRAININGS) for policy in range(TRAININGS) if twin != policy]
-"""every pruned twin with the seeds of the other policies: is it the twin or the seed that a training fails by?"""
+_TRIED = (0, 2)
+"""policies whose seeds are tried in every pruned twin: the second one never learned to land, and the question is
+whether that is the doing of its twin"""
+_CROSSED = [(PRUNED, twin, policy) for twin in range(TRAININGS) for policy in _TRIED if twin != policy]
 _MOST_PROCESSES = 4
 
 
@@ -196,16 +198,16 @@ def _claims(evidence: Evidence) -> list[Claim]:
 def _crossed(evidence: Evidence) -> Claim:
     """Whether trainings that fail do so because of their twin."""
     every = range(TRAININGS)
-    twins = [_Flown.of([evidence.measured[_unit(PRUNED, twin, policy)][0] for policy in every]) for twin in every]
-    failed = [f"twin {twin + 1} with seed {policy + 1}" for twin in every for policy in twins[twin].failed]
+    twins = [_Flown.of([evidence.measured[_unit(PRUNED, twin, policy)][0] for policy in _TRIED]) for twin in every]
+    failed = [f"twin {twin + 1} with seed {_TRIED[place] + 1}" for twin in every for place in twins[twin].failed]
+    count = TRAININGS * len(_TRIED)
     landings = "; ".join(f"twin {twin + 1} {', '.join(map(str, twins[twin].landings))}" for twin in every)
-    holds = all(len(twin.failed) < TRAININGS / 2 for twin in twins)
     return Claim(
-        f"whether a training learns is not the twin's doing: most of {TRAININGS} seeds learn in every pruned twin",
+        "it is not the twin's doing when a training fails: seeds that learn in one pruned twin learn in every one",
         None,
-        f"{TRAININGS**2 - len(failed)} of {TRAININGS**2} learn; landings with each seed: {landings}",
-        holds,
-        "" if holds else f"not: {', '.join(failed)}",
+        f"{count - len(failed)} of {count} learn; landings with the seeds of policies 1 and 3: {landings}",
+        not failed,
+        f"never learned to land: {', '.join(failed)}" if failed else "",
     )
 
 
