@@ -90,11 +90,20 @@ def study(
     """
     together = companies(work.questions, settings.kernel.distilled)
     # The flow of the certificate and the first search know nothing of paths, and neither they nor paths keep every
-    # core busy: both are made at once.
+    # core busy: both are made at once. The user is told of paths as long as there are any.
+    waiting = Event()
+
+    def searched(share: float) -> None:
+        if waiting.is_set():
+            tick("certify", _SEARCHED * share)
+
     with _stage() as notes, ThreadPoolExecutor(1) as pool:
-        court = pool.submit(_court, table, work, settings, parts) if work.certified else None
+        court = pool.submit(_court, table, work, settings, parts, searched) if work.certified else None
         drawn = draw(table, work, sampler, settings, parts, tick)
         traced = [trace(table, work, settings, number, drawn.draws, parts, tick) for number in range(len(together))]
+        waiting.set()
+        if court and not court.done():
+            searched(0.0)
         ready = court and court.result()
     return conclude(table, work, settings, drawn, traced, parts, tick, court=ready, notes=notes)
 
@@ -182,8 +191,10 @@ def conclude(
     certificates: Mapping[str, Certificate] = {}
     with _stage() as more:
         if work.certified:
-            court = court or _court(table, work, settings, parts)
-            certificates = _certificates(court, work, paths, parts, lambda share: tick("certify", share))
+            court = court or _court(table, work, settings, parts, lambda share: tick("certify", _SEARCHED * share))
+            certificates = _certificates(
+                court, work, paths, parts, lambda share: tick("certify", _SEARCHED + (1 - _SEARCHED) * share)
+            )
     every = (*drawn.notes, *notes, *more)
     return {
         target: Outcome(path, certificates.get(target), tuple(dict.fromkeys((*every, *found[number][1]))))
@@ -229,6 +240,8 @@ def _begin(table: Table, work: Study, settings: Settings) -> _Ground:
 
 
 _NOTHING: tuple[str, ...] = ()
+# The share of the work on certificates that is done by then.
+_SEARCHED = 0.5
 # Makes the random numbers of the certificate others than those of the path.
 _COURT = 0xCE27
 
@@ -240,7 +253,7 @@ class _Court(NamedTuple):
     examiners: Sequence[Examiner]
 
 
-def _court(table: Table, work: Study, settings: Settings, parts: Parts) -> _Court:
+def _court(table: Table, work: Study, settings: Settings, parts: Parts, tick: Callable[[float], None]) -> _Court:
     """Train the flow that serves every subset, and search from the empty set.
 
     Depends on nothing that is drawn for paths, but for the rows. The examiners remember what they were asked.
@@ -253,7 +266,8 @@ def _court(table: Table, work: Study, settings: Settings, parts: Parts) -> _Cour
     with remembering(parts, "subsets"):
         trained = panel.examiners()
     examiners = [replace(test, seen=known_sets(parts, number)) for number, test in enumerate(trained)]
-    for test in examiners:
+    for number, test in enumerate(examiners):
+        tick(number / len(examiners))
         search(test.examine, _NOTHING)
     return _Court(panel, examiners)
 
