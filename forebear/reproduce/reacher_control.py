@@ -125,7 +125,7 @@ def _claims(evidence: Evidence) -> list[Claim]:
     full, trials = returns[FULL], returns[FULL].shape[1]
     best = {graph: table.max(axis=1) for graph, table in returns.items()}
     claims = [
-        Claim("trials of a run", TRIALS, trials, trials >= TRIALS, "" if trials >= TRIALS else _short(returns)),
+        Claim("trials of a run", TRIALS, trials, trials >= TRIALS, "" if trials >= TRIALS else _short(evidence)),
         Claim(
             f"the full model learns: its best return, mean over seeds, is above doing nothing ({IDLE:g})",
             None,
@@ -142,9 +142,10 @@ def _claims(evidence: Evidence) -> list[Claim]:
     return [*claims, _renewals(evidence), _precisions(evidence)]
 
 
-def _short(returns: Mapping[str, np.ndarray]) -> str:
+def _short(evidence: Evidence) -> str:
     """Why there are fewer trials, and whether they were enough."""
-    ended = "the learning was ended before, by its limit of seconds on the GPU or as a quick version"
+    returns, seconds = _returns(evidence), evidence.measured["learning"][0]["all_runs_s"]
+    ended = f"the learning was ended before, after {seconds:,.0f} s, by its limit on the GPU or as a quick version"
     last = min(LAST, returns[FULL].shape[1] // 2)
     if not last:
         return ended
