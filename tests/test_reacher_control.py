@@ -99,6 +99,19 @@ def _claims(**best: float) -> dict[str, bool]:
     return {claim.claim: claim.holds for claim in experiment.claims(evidence)}
 
 
+def test_single_trials_that_spoil_a_mean_are_named() -> None:
+    experiment = find_experiment("reacher-control")
+    rows = [row for graph in control.PRUNED for row in _rows(graph, -50.0)]
+    spoiled = rows[-1]["returns"][:]
+    spoiled[140] = -939.0
+    rows[-1] = {**rows[-1], "returns": spoiled}
+    failed = [c for c in experiment.claims(Evidence(experiment, {}, {"learning": rows})) if not c.holds]
+    assert [claim.claim for claim in failed] == [
+        "rediscovered: mean return of the last 30 trials matches that of the full model"
+    ]
+    assert "returned -939, -50, -50; their median is -50.0 against -50.0" in failed[0].why
+
+
 def test_claims_fail_when_a_sparse_graph_falls_short() -> None:
     assert all(_claims().values())
     worse = _claims(**{control.MOST: -60.0})

@@ -136,10 +136,18 @@ def _claims(evidence: Evidence) -> list[Claim]:
     for graph in (LEAST, MOST, RENEWED):
         published = "matches" if graph != RENEWED else None
         claims.append(_match(f"{graph}: best return", "the full model", best[FULL], best[graph], published))
-        last = f"{graph}: mean return of the last {LAST} trials"
-        recent = [table[:, -LAST:].mean(axis=1) for table in (full, returns[graph])]
-        claims.append(_match(last, "the full model", recent[0], recent[1], None))
+        claims.append(_recent(graph, full[:, -LAST:], returns[graph][:, -LAST:]))
     return [*claims, _renewals(evidence), _precisions(evidence)]
+
+
+def _recent(graph: str, full: np.ndarray, own: np.ndarray) -> Claim:
+    what = f"{graph}: mean return of the last {LAST} trials"
+    claim = _match(what, "the full model", full.mean(axis=1), own.mean(axis=1), None)
+    if claim.holds:
+        return claim
+    worst, medians = np.sort(own, axis=None)[:3], (np.median(own), np.median(full))
+    told = f"the worst of these trials returned {', '.join(f'{paid:.0f}' for paid in worst)}"
+    return claim._replace(why=f"{claim.why}; {told}; their median is {medians[0]:.1f} against {medians[1]:.1f}")
 
 
 def _short(evidence: Evidence) -> str:
