@@ -71,6 +71,14 @@ def test_the_certified_rule_is_held_against_the_equations() -> None:
     assert published.holds and certified.holds and certified.claim == "y ← a, b (certified rule)"
 
 
+def test_what_is_kept_too_much_comes_with_its_certificate() -> None:
+    experiment = _experiment()
+    record = _record("cba", "a", "ab")
+    record["targets"]["y"]["certificate"] = {"b": {"p_value": 0.003, "shift": 0.115}}
+    _, certified = set_claims(Evidence(experiment, {"": [record]}, {}), experiment.parts[0])
+    assert not certified.holds and "p-values from 0.003 and moves the law by at most 11.5%" in certified.why
+
+
 def _fake(monkeypatch: pytest.MonkeyPatch, failing: int | None = None) -> list[Piece]:
     """An experiment whose pieces are made at once; one of them may fail."""
     done: list[Piece] = []

@@ -240,7 +240,7 @@ def _begin(table: Table, work: Study, settings: Settings) -> _Ground:
 
 
 _NOTHING: tuple[str, ...] = ()
-# The share of the work on certificates that is done by then.
+# The share of the work on certificates that training and the first search are, about; to tell progress.
 _SEARCHED = 0.5
 # Makes the random numbers of the certificate others than those of the path.
 _COURT = 0xCE27

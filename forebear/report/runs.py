@@ -149,7 +149,7 @@ def _bars(axis: Axes, target: str, told: Sequence[Mapping[str, Any]]) -> None:
     colours = [KEPT if share > 0.5 else GONE for share in often]
     spread = scores.std(axis=0) if len(told) > 1 else None
     axis.bar(range(len(units)), scores.mean(axis=0), yerr=spread, color=colours, capsize=2, error_kw={"lw": 1})
-    slant = 0 if sum(len(unit) + 1 for unit in units) <= 40 else 60
+    slant = 0 if len(units) * max(map(len, units)) <= 40 else 60
     names = [_plain(unit) for unit in units]
     axis.set_xticks(range(len(units)), names, rotation=slant, ha="center" if slant == 0 else "right", fontsize=8)
     if slant:

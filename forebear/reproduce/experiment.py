@@ -142,17 +142,19 @@ def exact_claim(
 
 def _extra(evidence: Evidence, part: str, target: str, wanted: Sequence[str]) -> str:
     """What the certificate says of the inputs that it keeps beyond those wanted."""
-    shifts = [
-        record["targets"][target]["certificate"][name]["shift"]
+    tested = [
+        record["targets"][target]["certificate"][name]
         for record in evidence.answers[part]
         for name in record["targets"][target][CERTIFIED]
         if name not in wanted
     ]
-    if not shifts:
+    if not tested:
         return "an input that is needed was not found"
+    least, most = min(one["p_value"] for one in tested), max(one["shift"] for one in tested)
     return (
-        f"what is kept beyond them moves the law by at most {100 * max(shifts):.1f}% of the deviation, where "
-        "1% counts; variables that are not in the table can carry it"
+        f"what is kept beyond them has p-values from {least:.2g} and moves the law by at most {100 * most:.1f}% of "
+        "the deviation, where 1% counts; it is chance, which the level of 0.05 a target allows, or carried by "
+        "variables that are not in the table"
     )
 
 
