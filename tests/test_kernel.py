@@ -112,6 +112,14 @@ def test_an_early_stop_of_the_factorisation_loses_nothing(rows: int, nugget: flo
     np.testing.assert_allclose(early, np.linalg.solve(kernel + nugget * np.eye(rows), y), rtol=0, atol=1e-8)
 
 
+@pytest.mark.parametrize("rows", [30, 2_017])
+@pytest.mark.parametrize("width", [1, 3])
+def test_a_product_with_few_rows_at_a_time_is_the_product(rows: int, width: int) -> None:
+    rng = np.random.default_rng(0)
+    matrix, vectors = rng.normal(size=(rows, rows)), rng.normal(size=(rows, width))
+    np.testing.assert_allclose(InMemory(matrix) @ vectors, matrix @ vectors, atol=1e-11)
+
+
 @pytest.mark.parametrize("nugget", [0.0, 1e-12])
 def test_a_rough_kernel_is_left_to_the_whole_factorisation(nugget: float) -> None:
     rng = np.random.default_rng(0)

@@ -56,6 +56,13 @@ def test_the_peak_is_within_half_as_much_again(size: tuple[int, int, int, int]) 
     assert 1 / 1.5 < told["estimated_gb"] / told["peak_gb"] < 1.5, told
 
 
+def test_what_the_process_holds_for_the_next_run_counts_as_free() -> None:
+    needed = estimate(SMALL).total
+    assert check_memory(SMALL, available=needed - 1e8, held=1e8) == estimate(SMALL)
+    with pytest.raises(fb.InputError, match="are free"):
+        check_memory(SMALL, available=needed - 1e8)
+
+
 def test_what_will_not_fit_is_refused_with_what_would() -> None:
     big = Size(rows=1_000, columns=10, together=1, distilled=12_000, dense=15_000)
     with pytest.raises(fb.InputError, match=r"about 2.6 GB of memory and 2.0 GB are free: distilled=\d+ would fit"):

@@ -23,6 +23,7 @@ from forebear.discovery.trace import companies
 from forebear.flow.sampler import NetworkSampler, Sampler
 from forebear.flow.samplers import SAMPLERS
 from forebear.kernel.memory import dense_rows
+from forebear.kernel.room import kept_bytes
 from forebear.run.compiled import spare_maps
 from forebear.run.engine import as_done, check_jobs, is_cluster
 from forebear.run.folder import RunFolder, check_run, fingerprint
@@ -216,7 +217,9 @@ def _memory(table: Table, studies: Sequence[Study], config: Settings, jobs: Any)
         depth=flow.depth,
         batch=flow.batch,
     )
-    return estimate(size) if is_cluster(jobs) else check_memory(size, min(jobs, len(studies)))
+    if is_cluster(jobs):
+        return estimate(size)
+    return check_memory(size, min(jobs, len(studies)), held=kept_bytes())
 
 
 def _subset(rows: int, runs: int, config: Settings) -> int | None:

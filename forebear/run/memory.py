@@ -89,8 +89,10 @@ def estimate(size: Size) -> Memory:
     )
 
 
-def check_memory(size: Size, processes: int = 1, available: float | None = None) -> Memory:
+def check_memory(size: Size, processes: int = 1, available: float | None = None, held: float = 0.0) -> Memory:
     """The estimate, or an `InputError` that says what would fit in the memory that is there.
+
+    `held`: bytes that this process holds already and will use again.
 
     >>> big = Size(rows=1_000, columns=10, together=1, distilled=12_000, dense=15_000)
     >>> check_memory(big, available=2e9)
@@ -99,7 +101,10 @@ def check_memory(size: Size, processes: int = 1, available: float | None = None)
     """
     free = available_memory() if available is None else available
     needed = estimate(size)
-    if free is None or processes * needed.total <= free:
+    if free is None:
+        return needed
+    free += held
+    if processes * needed.total <= free:
         return needed
     told = f"this needs about {processes * needed.total / 1e9:.1f} GB of memory and {free / 1e9:.1f} GB are free"
     if processes > 1 and needed.total <= free:
