@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from forebear._checks import InputError
-from forebear.benchmarks import BENCHES, measure
+from forebear.benchmarks import BENCHES, baselines, measure
 from forebear.benchmarks.control_mpc import batched_mpc
 from forebear.cli import main
 
@@ -56,14 +56,17 @@ def test_bench_prints_a_table_or_one_document(
     assert "a [b]" in shown and "1.5" in shown and "target: y" in shown and "yes" in shown
 
 
-def test_lorenz63_tells_where_the_time_goes() -> None:
+def test_lorenz63_tells_where_the_time_goes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(baselines, "rcit", lambda x, y, seed, most: {0, 2} if len(x) == most else set())
     result = measure("lorenz63", trajectories=1, distilled=60, seeds=2, steps=20)
-    cold, again, warm, *rest = result["rows"]
+    cold, again, warm, alone = result["rows"]
     assert again["what"].endswith("once more, in a fresh process") and again["ours_s"] > 0
     assert cold["ratio"] == pytest.approx(cold["baseline_s"] / cold["ours_s"])
     assert "of 2 seeds" in warm["exact_graphs"]
     assert all(seconds > 0 for seconds in warm["stages_s"].values())
-    assert len(rest) <= 1  # RCIT, where causal-learn is there
+    assert alone["rcit_graph"] == {target: ["x1", "x3"] for target in ("dx1", "dx2", "dx3")}
+    assert alone["ratio"] == pytest.approx(alone["baseline_s"] / alone["ours_s"])
+    assert len(alone["seeds_s"]) == 2
 
 
 def test_scaling_counts_what_the_obvious_way_would_do() -> None:

@@ -13,8 +13,8 @@ import numpy as np
 _MOST_ROWS, _MOST_ROWS_OF_A_FOREST = 20_000, 5_000
 
 
-def _some(x: np.ndarray, y: np.ndarray, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    rows = np.random.default_rng(seed).permutation(len(y))[:_MOST_ROWS]
+def _some(x: np.ndarray, y: np.ndarray, seed: int, most: int = _MOST_ROWS) -> tuple[np.ndarray, np.ndarray]:
+    rows = np.random.default_rng(seed).permutation(len(y))[:most]
     return x[rows], y[rows]
 
 
@@ -58,11 +58,11 @@ def shadow_forest(x: np.ndarray, y: np.ndarray, seed: int) -> set[int]:
     return {j for j in range(n) if binomtest(int(hits[j]), rounds, alternative="greater").pvalue < 0.01 / n}
 
 
-def rcit(x: np.ndarray, y: np.ndarray, seed: int) -> set[int]:
+def rcit(x: np.ndarray, y: np.ndarray, seed: int, most: int = _MOST_ROWS) -> set[int]:
     """Random-feature conditional independence of y and each input given all the others (causal-learn), level 0.01."""
     from causallearn.utils.RCIT.RCIT import RCIT, RIT  # pyright: ignore[reportMissingImports]
 
-    x, y = _some(x, y, seed)
+    x, y = _some(x, y, seed, most)
     np.random.seed(seed)  # the package has no other way to be seeded
     kept = set()
     for j in range(x.shape[1]):
