@@ -142,10 +142,23 @@ def test_a_training_that_never_landed_is_named() -> None:
     first, learned, *others = evidence.experiment.claims(evidence)
     assert not first.holds and "training 2 (best evaluation on the way 0)" in first.why
     assert learned.holds and str(learned.measured).startswith("3,992 (998, 998, 998, 998) of 4,000")
-    rates, crossed = others[-2:]
+    rates, waits, crossed = others[-3:]
+    assert waits.holds and "full twin 25, 25, 25, 25, 25; pruned twin never, 25, 25" in str(waits.measured)
     assert rates.measured == "true environment 0 of 5; full twin 0 of 5; pruned twin 1 of 5" and not rates.holds
     assert str(crossed.measured).startswith("8 of 9 learn") and not crossed.holds
     assert sum(not claim.holds for claim in others) == 4
+
+
+def test_twins_that_take_longer_to_learn_in_are_told() -> None:
+    evidence = _evidence()
+    late = [{"timesteps": steps, "mean": mean} for steps, mean in ((25_000, 0.0), (300_000, 250.0))]
+    measured = {
+        unit: [{**row, "curve": late} if row["regime"] != control.TRUE else row]
+        for unit, [row] in evidence.measured.items()
+    }
+    waits = evidence.experiment.claims(replace(evidence, measured=measured))[-2]
+    assert not waits.holds and waits.why == "the times differ"
+    assert "true environment 25, 25, 25, 25, 25; full twin 300," in str(waits.measured)
 
 
 def test_a_twin_that_teaches_nobody_is_named() -> None:

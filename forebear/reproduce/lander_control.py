@@ -37,6 +37,7 @@ _TRIED = range(3)
 """trainings of which every policy's seed is tried in every pruned twin: is it the twin or the seed that fails?"""
 _CROSSED = [(PRUNED, twin, policy) for twin in _TRIED for policy in _TRIED if twin != policy]
 _MOST_PROCESSES = 4
+_LEVEL = 0.05
 
 
 def practise(regime: str, training: int, policy: int, seed: int, quick: bool, place: Path | None = None) -> Rows:
@@ -183,7 +184,7 @@ def _claims(evidence: Evidence) -> list[Claim]:
         what = f"{regime}: landings within 2% of the published number, or more"
         holds = own.share >= least
         claims.append(Claim(what, f"{LANDINGS[regime]:,} of 1,000", str(own), holds, "" if holds else own.why()))
-    return [*claims, _failures(flown), _crossed(evidence)]
+    return [*claims, _failures(flown), _waits(evidence), _crossed(evidence)]
 
 
 def _compared(what: str, published: str, ours: _Flown, other: _Flown, margin: float) -> list[Claim]:
@@ -207,6 +208,52 @@ def _failures(flown: Sequence[_Flown]) -> Claim:
     holds = len(pruned.failed) <= len(full.failed)
     what = "no more trainings never learn to land with the pruned twin than with the full one"
     return Claim(what, None, "; ".join(rates), holds, "" if holds else pruned.why())
+
+
+def _waits(evidence: Evidence) -> Claim:
+    """Whether twins make a policy hover for longer before it lands, or SAC does so anywhere."""
+    from scipy.stats import CensoredData, logrank
+
+    waits = {
+        regime: [_wait(rows[0]) for rows in evidence.measured.values() if rows[0]["regime"] == regime]
+        for regime in _REGIMES
+    }
+
+    def censored(*regimes: str) -> CensoredData:
+        both = [one for regime in regimes for one in waits[regime]]
+        return CensoredData(
+            [one.steps for one in both if one.landed], right=[one.steps for one in both if not one.landed]
+        )
+
+    with np.errstate(invalid="ignore"):  # all at the same time, or never: NaN
+        p_value = logrank(censored(TRUE), censored(FULL, PRUNED)).pvalue
+    told = [f"{regime} {', '.join(map(str, sorted(own)))}" for regime, own in waits.items()]
+    holds = not p_value < _LEVEL
+    return Claim(
+        "trainings in twins land as soon as those in the true environment (log-rank test over all of them, p at "
+        f"least {_LEVEL})",
+        None,
+        f"p = {p_value:.2g}; first evaluation above 200, in thousand steps: {'; '.join(told)}",
+        holds,
+        "" if holds else "the times differ",
+    )
+
+
+class _Wait(NamedTuple):
+    """When a training's evaluations first showed a landing on average, or when it ended without one."""
+
+    steps: int
+    landed: bool
+
+    def __str__(self) -> str:
+        return f"{self.steps / 1_000:.0f}" if self.landed else "never"
+
+
+def _wait(row: Mapping[str, Any]) -> _Wait:
+    from forebear.control.lander import LANDED
+
+    first = next((one["timesteps"] for one in row["curve"] if one["mean"] > LANDED), None)
+    return _Wait(row["curve"][-1]["timesteps"] if first is None else first, first is not None)
 
 
 def _crossed(evidence: Evidence) -> Claim:
