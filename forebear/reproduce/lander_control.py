@@ -230,8 +230,8 @@ def _waits(evidence: Evidence) -> Claim:
     told = [f"{regime} {', '.join(map(str, sorted(own)))}" for regime, own in waits.items()]
     holds = not p_value < _LEVEL
     return Claim(
-        "trainings in twins land as soon as those in the true environment (log-rank test over all of them, p at "
-        f"least {_LEVEL})",
+        "no sign that trainings in twins land sooner or later than those in the true environment (log-rank test over "
+        f"all of them, p at least {_LEVEL})",
         None,
         f"p = {p_value:.2g}; first evaluation above 200, in thousand steps: {'; '.join(told)}",
         holds,
