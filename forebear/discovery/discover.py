@@ -219,7 +219,8 @@ def _memory(table: Table, studies: Sequence[Study], config: Settings, jobs: Any)
     )
     if is_cluster(jobs):
         return estimate(size)
-    return check_memory(size, min(jobs, len(studies)), held=kept_bytes())
+    processes = min(jobs, len(studies))
+    return check_memory(size, processes, held=kept_bytes() if processes == 1 else 0.0)
 
 
 def _subset(rows: int, runs: int, config: Settings) -> int | None:
