@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,9 +19,9 @@ SMALL = Size(rows=1_000, columns=10, together=1, distilled=3_000, dense=15_000, 
 
 MEASURE = """
 import json, sys
-from pathlib import Path
 import numpy as np, pandas as pd
 import forebear as fb
+from forebear.benchmarks.peak import peak_gib
 rows, columns, distilled, targets = map(int, sys.argv[1:5])
 rng = np.random.default_rng(0)
 table = pd.DataFrame(rng.normal(size=(rows, columns)), columns=[f"x{i}" for i in range(columns)])
@@ -30,14 +29,11 @@ names = [f"y{number}" for number in range(targets)]
 for number, name in enumerate(names):
     table[name] = table[f"x{number}"] + table[f"x{number + 1}"] * rng.normal(size=rows)
 found = fb.discover(table, names, distilled=distilled, steps=50, subset_steps=50)
-# Not getrusage, which begins with the peak of whoever started this process.
-peak = next(int(line.split()[1]) for line in Path("/proc/self/status").open() if line.startswith("VmHWM")) * 1024
-print(json.dumps({"peak_gb": peak / 1e9, "estimated_gb": found.settings["estimated_gb"]}))
+print(json.dumps({"peak_gb": peak_gib() * 2**30 / 1e9, "estimated_gb": found.settings["estimated_gb"]}))
 """
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="the peak is read from /proc")
 @pytest.mark.parametrize(
     "size",
     [

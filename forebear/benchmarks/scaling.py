@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from forebear.benchmarks.peak import peak_gib
+
 
 def run(
     sizes: Sequence[int] = (100, 200, 500, 1_000), obvious: int = 200, distilled: int = 2_000, whole: int = 1_000
@@ -22,7 +24,7 @@ def run(
     from forebear.discovery.path import prune
 
     points, y, units = _problem(obvious, distilled)
-    before = _peak()
+    before = peak_gib()
     started = time.perf_counter()
     [path] = prune(points, y, units, nugget=1.0)
     seconds = time.perf_counter() - started
@@ -33,7 +35,7 @@ def run(
         "baseline": "kernel built anew for every input, LU (from the time of one of each)",
         "baseline_s": slow,
         "ratio": slow / seconds,
-        "peak_memory_gib": round(_peak(), 2),
+        "peak_memory_gib": round(peak_gib(), 2),
         "peak_before_gib": round(before, 2),
     }
     times = []
@@ -91,12 +93,5 @@ def _whole(size: int, distilled: int) -> dict[str, Any]:
         "found": list(found.ancestors["dx1"]),
         "exact": set(found.ancestors["dx1"]) == set(system.ancestors["dx1"]),
         "passes": found.certified[0]["dx1"].passes,
-        "peak_memory_gib": round(_peak(), 2),
+        "peak_memory_gib": round(peak_gib(), 2),
     }
-
-
-def _peak() -> float:
-    """The most memory that this process has held, in GiB."""
-    import resource
-
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
