@@ -148,6 +148,25 @@ def test_the_readme_has_the_table_of_selection() -> None:
     assert shown == counted
 
 
+def test_the_page_of_environments_tells_what_was_measured() -> None:
+    together, alone, rolled = _rows("environments")
+    said = _said("docs/environments.md")
+    for expected in (
+        f"`TwinVectorEnv` takes {1e3 * together['ours_s']:.2f} ms, {together['ratio']:.0f} times less than",
+        f"One such call takes {1e6 * alone['ours_s']:.0f} µs: {alone['compute_us']:.0f} in the compiled step, "
+        f"{alone['dispatch_us']:.0f} to start it",
+        f"takes {rolled['ours_s']:.2g} s, less than half of a loop over",
+    ):
+        assert expected in said, f"docs/environments.md should say: {expected}"
+    assert rolled["ratio"] > 2
+
+
+def test_the_page_of_the_method_tells_the_level_that_was_measured() -> None:
+    shares = [row["below_0.05"] for row in _rows("level") if row["null"] == "cleared (ours)"]
+    expected = f"{100 * min(shares):.1f}% to {100 * max(shares):.1f}% over 200 data sets each"
+    assert expected in _said("docs/method.md"), f"docs/method.md should say: {expected}"
+
+
 def _pendulum() -> str:
     means = [_stored("pendulum-control")["measured"][name][0]["mean"] for name in _PENDULUM]
     return f"mean return {'; '.join(f'{mean:.0f}' for mean in means)} (fails, as published)"
