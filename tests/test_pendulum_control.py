@@ -200,6 +200,13 @@ def test_sac_learns_stops_and_goes_on(tmp_path: Path) -> None:
     trained = train_sac(Copying(4), SMALL, seed=0, score=score, place=tmp_path)
     assert [row["timesteps"] for row in trained.course.curve] == [800, 1_600]
     assert trained.course.curve[0]["mean"] == scored[0] and len(scored) == 3
+    # 800 transitions in four environments, ten steps an episode, all cut off by the limit of time.
+    for row in trained.course.curve:
+        assert (row["episodes"], row["trained_length"], row["cut_off"]) == (80, 10, 1)
+    # Sums over ten steps of what is paid for missing the mark, less and less.
+    before, after = (row["trained_return"] for row in trained.course.curve)
+    assert -10 * 4 / 3 < before < after < 0
+    assert 0 < trained.course.curve[1]["entropy"] < trained.course.curve[0]["entropy"] < 1
     assert np.abs(trained.final(places) - places).mean() < 0.25
     with pytest.raises(InputError, match="belongs to a training with other settings"):
         train_sac(Copying(4), SMALL, seed=1, score=score, place=tmp_path)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -52,10 +52,44 @@ class Course:
     """How a training goes."""
 
     curve: list[dict[str, float]] = field(default_factory=list)
-    """of each evaluation: transitions so far, mean return and its spread over episodes, seconds so far"""
+    """of each evaluation: transitions so far, mean return and its spread over episodes, seconds so far; the entropy
+    coefficient, and the training episodes that ended since the last one (see `Ended.told`)"""
     best: Any = None
     """the actor's parameters at the best evaluation"""
     seconds: float = 0.0
+
+
+class Ended:
+    """The training episodes that ended of late: a policy that is stuck shows in how they end."""
+
+    def __init__(self, environments: int):
+        self._returns, self._lengths = np.zeros(environments), np.zeros(environments, int)
+        self._ended: list[tuple[float, int, bool]] = []
+
+    def add(self, rewards: np.ndarray, over: np.ndarray, infos: Sequence[Mapping[str, Any]]) -> None:
+        """One step of all environments."""
+        self._returns += rewards
+        self._lengths += 1
+        for place in np.flatnonzero(over).tolist():
+            cut = bool(infos[place].get("TimeLimit.truncated", False))
+            self._ended.append((float(self._returns[place]), int(self._lengths[place]), cut))
+        self._returns[over], self._lengths[over] = 0.0, 0
+
+    def told(self) -> dict[str, float]:
+        """How many there were, their mean return and length, and the share cut off by a limit of time; then forget.
+
+        >>> ended = Ended(2)
+        >>> for step in range(3):
+        ...     ended.add(np.ones(2), np.array([step == 2, False]), [{"TimeLimit.truncated": True}, {}])
+        >>> ended.told(), ended.told()
+        ({'episodes': 1, 'trained_return': 3.0, 'trained_length': 3.0, 'cut_off': 1.0}, {'episodes': 0})
+        """
+        ended, self._ended = self._ended, []
+        if not ended:
+            return {"episodes": 0}
+        means = np.mean(np.array(ended, float), axis=0).tolist()
+        names = ("trained_return", "trained_length", "cut_off")
+        return {"episodes": len(ended), **dict(zip(names, means, strict=True))}
 
 
 @dataclass(frozen=True)
@@ -147,11 +181,13 @@ def _watch(
             super().__init__()
             self.next = _after(model.num_timesteps, settings.evaluate_every)
             self.started = time.perf_counter() - course.seconds
+            self.ended = Ended(model.n_envs)
 
         def _on_step(self) -> bool:
+            self.ended.add(self.locals["rewards"], self.locals["dones"], self.locals["infos"])
             if self.num_timesteps >= self.next:
                 self.next = _after(self.num_timesteps, settings.evaluate_every)
-                _evaluate(model, course, score, self.started)
+                _evaluate(model, course, score, self.started, self.ended.told())
                 save()
             return True
 
@@ -166,7 +202,9 @@ def _after(done: int, every: int) -> int:
     return (done // every + 1) * every
 
 
-def _evaluate(model: Any, course: Course, score: Callable[[Act], np.ndarray], started: float) -> None:
+def _evaluate(
+    model: Any, course: Course, score: Callable[[Act], np.ndarray], started: float, ended: dict[str, float]
+) -> None:
     params = model.policy.actor_state.params
     returns = score(_act(model, params))
     mean = float(np.mean(returns))
@@ -174,6 +212,7 @@ def _evaluate(model: Any, course: Course, score: Callable[[Act], np.ndarray], st
         course.best = params
     course.seconds = time.perf_counter() - started
     told = {"timesteps": model.num_timesteps, "mean": mean, "std": float(np.std(returns))}
+    told |= {"entropy": float(model.ent_coef_state.apply_fn({"params": model.ent_coef_state.params})), **ended}
     course.curve.append({**told, "seconds": course.seconds})
 
 
