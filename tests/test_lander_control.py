@@ -55,6 +55,19 @@ def test_the_twin_is_given_rows_of_the_training_table() -> None:
     np.testing.assert_allclose(np.concatenate(given), wanted[:30], atol=1e-5)
 
 
+def test_landers_begin_again_with_their_seed() -> None:
+    envs = LanderVectorEnv(2, _twin(lambda x, z: 0.1 * z))
+    actions = np.random.default_rng(0).uniform(-1, 1, (200, 2, 2))
+
+    def flight() -> np.ndarray:
+        envs.reset(seed=5)
+        return np.array([envs.step(action)[0] for action in actions])
+
+    first = flight()
+    envs.step(actions[0])
+    np.testing.assert_array_equal(flight(), first)
+
+
 def test_actions_are_clipped_before_the_twin_sees_them() -> None:
     told = conditions(np.zeros((1, 8)), np.array([[3.0, -3.0]]))
     assert list(told) == list(INPUTS) and told["a1"] == 1 and told["a2"] == -1

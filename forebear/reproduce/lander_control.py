@@ -13,6 +13,7 @@ import numpy as np
 
 from forebear.reproduce.experiment import Claim, Evidence, Experiment, Rows
 from forebear.reproduce.lander import PUBLISHED
+from forebear.reproduce.waits import Wait, compare_waits
 from forebear.systems.lander import lander
 
 if TYPE_CHECKING:
@@ -48,31 +49,31 @@ def practise(regime: str, training: int, policy: int, seed: int, quick: bool, pl
     from forebear.control.sac import check_sac, train_sac
 
     check_sac()
-    from forebear.control.lander import LanderVectorEnv, fly
+    from forebear.control.lander import fly
 
-    if regime == TRUE:
-        envs, told = LanderVectorEnv(_count(quick)), {}
-    else:
-        envs, told = _learned(regime, seed + training, quick, place)
+    envs, told = landers(regime, seed + training, quick, place)
     settings = sac_settings(quick)
-    trained = train_sac(envs, settings, seed=seed + policy, score=_judged, place=place)
+    trained = train_sac(envs, settings, seed=seed + policy, score=judged, place=place)
     returns, lengths = fly(trained.final, range(FIRST_SEED, FIRST_SEED + (10 if quick else EPISODES)))
     told |= {"curve": trained.course.curve, "sac": asdict(settings), "sac_s": trained.course.seconds}
     told |= {"environments": envs.num_envs, **_flown(returns)}
     return [{"regime": regime, **told, "lengths": lengths.tolist()}]
 
 
-def _judged(act: Act) -> np.ndarray:
+def judged(act: Act) -> np.ndarray:
+    """Returns of some true episodes, to show how a training goes."""
     from forebear.control.lander import fly
 
     return fly(act, JUDGED)[0]
 
 
-def _learned(regime: str, seed: int, quick: bool, place: Path | None) -> tuple[VectorEnv, dict[str, Any]]:
-    """Landers whose thrust is a twin's, and how it was made."""
+def landers(regime: str, seed: int, quick: bool, place: Path | None) -> tuple[VectorEnv, dict[str, Any]]:
+    """The landers of a regime; and how the twin was made, if their thrust is that of one."""
     from forebear.control.lander import LanderVectorEnv
     from forebear.control.schooling import School, host, schooled_twin
 
+    if regime == TRUE:
+        return LanderVectorEnv(_count(quick)), {}
     system = lander(20 if quick else 5_000, seed=seed, jobs=1 if quick else min(_MOST_PROCESSES, os.cpu_count() or 1))
     ancestors: Mapping[str, Sequence[str]] = PUBLISHED
     if regime == FULL:
@@ -212,21 +213,17 @@ def _failures(flown: Sequence[_Flown]) -> Claim:
 
 def _waits(evidence: Evidence) -> Claim:
     """Whether twins make a policy hover for longer before it lands, or SAC does so anywhere."""
-    from scipy.stats import CensoredData, logrank
+    from forebear.control.lander import LANDED
 
-    waits = {
-        regime: [_wait(rows[0]) for rows in evidence.measured.values() if rows[0]["regime"] == regime]
-        for regime in _REGIMES
-    }
+    waits: dict[str, list[Wait]] = {regime: [] for regime in _REGIMES}
+    for [row] in evidence.measured.values():
+        waits[row["regime"]].append(Wait.of(row["curve"], LANDED))
+    return no_difference(waits)
 
-    def censored(*regimes: str) -> CensoredData:
-        both = [one for regime in regimes for one in waits[regime]]
-        return CensoredData(
-            [one.steps for one in both if one.landed], right=[one.steps for one in both if not one.landed]
-        )
 
-    with np.errstate(invalid="ignore"):  # all at the same time, or never: NaN
-        p_value = logrank(censored(TRUE), censored(FULL, PRUNED)).pvalue
+def no_difference(waits: Mapping[str, Sequence[Wait]]) -> Claim:
+    """That trainings in the true environment land neither sooner nor later than the others."""
+    p_value = compare_waits(waits[TRUE], [one for regime, own in waits.items() if regime != TRUE for one in own])
     told = [f"{regime} {', '.join(map(str, sorted(own)))}" for regime, own in waits.items()]
     holds = not p_value < _LEVEL
     return Claim(
@@ -237,23 +234,6 @@ def _waits(evidence: Evidence) -> Claim:
         holds,
         "" if holds else "the times differ",
     )
-
-
-class _Wait(NamedTuple):
-    """When a training's evaluations first showed a landing on average, or when it ended without one."""
-
-    steps: int
-    landed: bool
-
-    def __str__(self) -> str:
-        return f"{self.steps / 1_000:.0f}" if self.landed else "never"
-
-
-def _wait(row: Mapping[str, Any]) -> _Wait:
-    from forebear.control.lander import LANDED
-
-    first = next((one["timesteps"] for one in row["curve"] if one["mean"] > LANDED), None)
-    return _Wait(row["curve"][-1]["timesteps"] if first is None else first, first is not None)
 
 
 def _crossed(evidence: Evidence) -> Claim:
