@@ -24,7 +24,7 @@ EXPERIMENTS = {
     "heat-control": ("heat_control", "the heat equation under model predictive control, with twins of both ends"),
     "lander": ("lander", "Lunar Lander: which inputs shape the thrust"),
     "lander-control": ("lander_control", "Lunar Lander landed by policies trained with the thrust of twins"),
-    "lander-hover": ("lander_hover", "Lunar Lander: why some policies hover, in the true environment and in a twin"),
+    "lander-hover": ("lander_hover", "Lunar Lander: how often policies hover, in the true environment and in a twin"),
     "reacher": ("reacher", "an arm of seven joints: what its motion does not depend on"),
     "reacher-control": ("reacher_control", "the arm learns to reach: with all inputs, and with the discovered ones"),
     "oil": ("oil", "oil returns and geopolitical risk, over four decades and in windows"),
