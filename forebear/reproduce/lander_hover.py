@@ -40,7 +40,7 @@ def practise(regime: str, seed: int, quick: bool, place: Path | None = None) -> 
     for training in range(2 if quick else TRAININGS):
         own = None if place is None else place / f"training{training + 1}"
         if own is not None:
-            own.mkdir(exist_ok=True)
+            own.mkdir(parents=True, exist_ok=True)
         course = train_sac(envs, settings, seed=seed + training, score=judged, place=own).course
         rows.append({**told, "training": training + 1, "curve": course.curve, "sac_s": course.seconds})
     return rows
