@@ -37,6 +37,8 @@ _OWN = [(regime, training, training) for training in range(TRAININGS) for regime
 _TRIED = range(3)
 """trainings of which every policy's seed is tried in every pruned twin: is it the twin or the seed that fails?"""
 _CROSSED = [(PRUNED, twin, policy) for twin in _TRIED for policy in _TRIED if twin != policy]
+_MORE = [(TRUE, training, training) for training in range(TRAININGS, len(_OWN) - TRAININGS + len(_CROSSED))]
+"""as many trainings in the true environment as in twins: only so can it be told whether twins make them fail"""
 _MOST_PROCESSES = 4
 _LEVEL = 0.05
 
@@ -267,7 +269,7 @@ EXPERIMENTS = {
         _claims,
         runs=1,
         repeats=f"{TRAININGS} trainings a regime, of data, twin and policy; all policies fly the same episodes",
-        measures={_unit(*which): partial(practise, *which) for which in (*_OWN, *_CROSSED)},
+        measures={_unit(*which): partial(practise, *which) for which in (*_OWN, *_CROSSED, *_MORE)},
         resumes=True,
         figure=_figure,
         decided=(
@@ -279,7 +281,8 @@ EXPERIMENTS = {
             "when no engine fires, and every environment ends after 1,000 steps; the last policy counts, and a "
             "return above 200 is a landing; there were three trainings a regime at first; when one of them had "
             "failed, two more of each were added, and each of the first three seeds in each of the first three "
-            "pruned twins"
+            "pruned twins; and then, that three of 16 trainings in twins had failed and none of five in the true "
+            "environment, eleven more in that one"
         ),
     )
 }
