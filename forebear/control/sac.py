@@ -53,43 +53,26 @@ class Course:
 
     curve: list[dict[str, float]] = field(default_factory=list)
     """of each evaluation: transitions so far, mean return and its spread over episodes, seconds so far; the entropy
-    coefficient, and the training episodes that ended since the last one (see `Ended.told`)"""
+    coefficient, and the training episodes that ended since the last one (see `how_they_ended`)"""
     best: Any = None
     """the actor's parameters at the best evaluation"""
     seconds: float = 0.0
 
 
-class Ended:
-    """The training episodes that ended of late: a policy that is stuck shows in how they end."""
+def how_they_ended(infos: Sequence[Mapping[str, Any]]) -> dict[str, float]:
+    """Of training episodes: how many, their mean return and length, and the share cut off by a limit of time.
 
-    def __init__(self, environments: int):
-        self._returns, self._lengths = np.zeros(environments), np.zeros(environments, int)
-        self._ended: list[tuple[float, int, bool]] = []
+    Arguments:
+        infos: what Stable-Baselines3 tells of a step with which an episode ended, one each.
 
-    def add(self, rewards: np.ndarray, over: np.ndarray, infos: Sequence[Mapping[str, Any]]) -> None:
-        """One step of all environments."""
-        self._returns += rewards
-        self._lengths += 1
-        for place in np.flatnonzero(over).tolist():
-            cut = bool(infos[place].get("TimeLimit.truncated", False))
-            self._ended.append((float(self._returns[place]), int(self._lengths[place]), cut))
-        self._returns[over], self._lengths[over] = 0.0, 0
-
-    def told(self) -> dict[str, float]:
-        """How many there were, their mean return and length, and the share cut off by a limit of time; then forget.
-
-        >>> ended = Ended(2)
-        >>> for step in range(3):
-        ...     ended.add(np.ones(2), np.array([step == 2, False]), [{"TimeLimit.truncated": True}, {}])
-        >>> ended.told(), ended.told()
-        ({'episodes': 1, 'trained_return': 3.0, 'trained_length': 3.0, 'cut_off': 1.0}, {'episodes': 0})
-        """
-        ended, self._ended = self._ended, []
-        if not ended:
-            return {"episodes": 0}
-        means = np.mean(np.array(ended, float), axis=0).tolist()
-        names = ("trained_return", "trained_length", "cut_off")
-        return {"episodes": len(ended), **dict(zip(names, means, strict=True))}
+    >>> how_they_ended([{"episode": {"r": 3.0, "l": 3}, "TimeLimit.truncated": True}])
+    {'episodes': 1, 'trained_return': 3.0, 'trained_length': 3.0, 'cut_off': 1.0}
+    """
+    if not infos:
+        return {"episodes": 0}
+    ends = [(info["episode"]["r"], info["episode"]["l"], info.get("TimeLimit.truncated", False)) for info in infos]
+    names = ("trained_return", "trained_length", "cut_off")
+    return {"episodes": len(infos), **dict(zip(names, np.mean(ends, axis=0).tolist(), strict=True))}
 
 
 @dataclass(frozen=True)
@@ -154,10 +137,12 @@ def sac_model(envs: VectorEnv, settings: SacSettings, seed: int) -> Any:
     from forebear.envs.sb3 import as_sb3
 
     sac = _sbx()
+    from stable_baselines3.common.vec_env import VecMonitor  # pyright: ignore[reportMissingImports]
+
     rate = settings.rate
     return sac(
         "MlpPolicy",
-        as_sb3(on_cpu(envs)),
+        VecMonitor(as_sb3(on_cpu(envs))),
         learning_rate=(lambda left: left * rate) if settings.decays else rate,
         buffer_size=settings.buffer,
         learning_starts=settings.learning_starts,
@@ -181,13 +166,14 @@ def _watch(
             super().__init__()
             self.next = _after(model.num_timesteps, settings.evaluate_every)
             self.started = time.perf_counter() - course.seconds
-            self.ended = Ended(model.n_envs)
+            self.ended: list[Mapping[str, Any]] = []
 
         def _on_step(self) -> bool:
-            self.ended.add(self.locals["rewards"], self.locals["dones"], self.locals["infos"])
+            self.ended += [info for info in self.locals["infos"] if "episode" in info]
             if self.num_timesteps >= self.next:
                 self.next = _after(self.num_timesteps, settings.evaluate_every)
-                _evaluate(model, course, score, self.started, self.ended.told())
+                _evaluate(model, course, score, self.started, how_they_ended(self.ended))
+                self.ended = []
                 save()
             return True
 
