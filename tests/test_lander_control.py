@@ -122,15 +122,22 @@ def test_episodes_do_not_depend_on_those_beside_them() -> None:
     assert len(set(returns.tolist())) == 5
 
 
+_LANDS = {"timesteps": 25_000, "mean": 250.0, "episodes": 9, "cut_off": 0.1}
+_HOVERS = {"timesteps": 25_000, "mean": 0.0, "episodes": 9, "cut_off": 0.9}
+
+
 def _evidence(**landings: int) -> Evidence:
+    """All trainings learn, but for the last in the true environment, which is not among the first five."""
     names = dict(true=control.TRUE, full=control.FULL, pruned=control.PRUNED)
     values = {**dict(true=995, full=990, pruned=998), **landings}
     rows = {}
     for key, name in names.items():
         returns = [250.0] * values[key] + [-100.0] * (1_000 - values[key])
-        told = {"regime": name, "curve": [{"timesteps": 25_000, "mean": 250.0}], "returns": returns}
+        told = {"regime": name, "curve": [_LANDS], "returns": returns}
         row = {**told, "landings": values[key], "mean": float(np.mean(returns)), "std": 1.0}
         rows |= {unit: [row] for unit in control.EXPERIMENTS["lander-control"].measures if unit.startswith(name)}
+    [last] = rows[f"{control.TRUE}, training 16"]
+    rows[f"{control.TRUE}, training 16"] = [{**last, "landings": 10, "curve": [_HOVERS]}]
     return Evidence(control.EXPERIMENTS["lander-control"], {}, rows)
 
 
@@ -150,40 +157,51 @@ def test_claims_can_fail(landings: dict[str, int], broken: int) -> None:
 def test_a_training_that_never_landed_is_named() -> None:
     evidence = _evidence()
     [failed] = evidence.measured[f"{control.PRUNED}, training 2"]
-    hovers = {**failed, "landings": 10, "curve": [{"timesteps": 25_000, "mean": 0.0}]}
+    hovers = {**failed, "landings": 10, "curve": [_HOVERS]}
     evidence = replace(evidence, measured={**evidence.measured, f"{control.PRUNED}, training 2": [hovers]})
     first, learned, *others = evidence.experiment.claims(evidence)
     assert not first.holds and "training 2 (best evaluation on the way 0)" in first.why
     assert learned.holds and str(learned.measured).startswith("3,992 (998, 998, 998, 998) of 4,000")
-    rates, waits, crossed = others[-3:]
-    assert waits.holds and "full twin 25, 25, 25, 25, 25; pruned twin never, 25, 25" in str(waits.measured)
-    assert rates.measured == "true environment 0 of 5; full twin 0 of 5; pruned twin 1 of 5" and not rates.holds
+    failures, crossed, rates, waits, hovering = others[-5:]
+    assert failures.measured == "full twin 0 of 5; pruned twin 1 of 5" and not failures.holds
     assert str(crossed.measured).startswith("8 of 9 learn") and not crossed.holds
+    assert str(rates.measured).endswith("true environment 1 of 16; full twin 0 of 5; pruned twin 1 of 11")
+    assert waits.holds and "full twin 25, 25, 25, 25, 25; pruned twin never, 25, 25" in str(waits.measured)
+    assert hovering.measured == "share of episodes cut off: never landed 90 to 90%; landed 10 to 10%"
     assert sum(not claim.holds for claim in others) == 4
 
 
 def test_twins_that_take_longer_to_learn_in_are_told() -> None:
     evidence = _evidence()
-    late = [{"timesteps": steps, "mean": mean} for steps, mean in ((25_000, 0.0), (300_000, 250.0))]
+    late = [_HOVERS, {**_LANDS, "timesteps": 300_000}]
     measured = {
         unit: [{**row, "curve": late} if row["regime"] != control.TRUE else row]
         for unit, [row] in evidence.measured.items()
     }
     waits = evidence.experiment.claims(replace(evidence, measured=measured))[-2]
     assert not waits.holds and waits.why == "the times differ"
-    assert "true environment 25, 25, 25, 25, 25; full twin 300," in str(waits.measured)
+    assert "25, 25, 25; full twin 300," in str(waits.measured)
+
+
+def test_trainings_of_which_it_was_not_written_down_how_episodes_end() -> None:
+    evidence = _evidence()
+    bare = [{"timesteps": 25_000, "mean": 250.0}]
+    measured = {unit: [{**row, "curve": bare}] for unit, [row] in evidence.measured.items()}
+    rates, _ = evidence.experiment.claims(replace(evidence, measured=measured))[-2:]
+    assert not rates.holds and rates.why == "all of them landed"
 
 
 def test_a_twin_that_teaches_nobody_is_named() -> None:
     evidence = _evidence()
-    hovers = {"landings": 10, "curve": [{"timesteps": 25_000, "mean": 0.0}]}
+    hovers = {"landings": 10, "curve": [_HOVERS]}
     twin = {
         unit: [{**rows[0], **hovers}] for unit, rows in evidence.measured.items() if unit.startswith("pruned twin 2")
     }
     assert len(twin) == 2
-    *_, last = evidence.experiment.claims(replace(evidence, measured={**evidence.measured, **twin}))
-    assert not last.holds and last.why == "never learned to land: twin 2 with seed 1, twin 2 with seed 3"
-    assert str(last.measured).startswith("7 of 9 learn")
+    claims = evidence.experiment.claims(replace(evidence, measured={**evidence.measured, **twin}))
+    [crossed] = [claim for claim in claims if "in each of the first three pruned twins" in claim.claim]
+    assert not crossed.holds and crossed.why == "never learned to land: twin 2 with seed 1, twin 2 with seed 3"
+    assert str(crossed.measured).startswith("7 of 9 learn")
 
 
 def test_published_settings() -> None:

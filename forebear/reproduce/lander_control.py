@@ -13,7 +13,7 @@ import numpy as np
 
 from forebear.reproduce.experiment import Claim, Evidence, Experiment, Rows
 from forebear.reproduce.lander import PUBLISHED
-from forebear.reproduce.waits import Wait, compare_waits
+from forebear.reproduce.waits import Outcome, waiting_claims
 from forebear.systems.lander import lander
 
 if TYPE_CHECKING:
@@ -40,7 +40,6 @@ _CROSSED = [(PRUNED, twin, policy) for twin in _TRIED for policy in _TRIED if tw
 _MORE = [(TRUE, training, training) for training in range(TRAININGS, len(_OWN) - TRAININGS + len(_CROSSED))]
 """as many trainings in the true environment as in twins: only so can it be told whether twins make them fail"""
 _MOST_PROCESSES = 4
-_LEVEL = 0.05
 
 
 def practise(regime: str, training: int, policy: int, seed: int, quick: bool, place: Path | None = None) -> Rows:
@@ -177,7 +176,7 @@ class _Flown(NamedTuple):
 
 
 def _claims(evidence: Evidence) -> list[Claim]:
-    true, full, pruned = flown = [_Flown.of(_rows(evidence, regime)) for regime in _REGIMES]
+    true, full, pruned = [_Flown.of(_rows(evidence, regime)) for regime in _REGIMES]
     more = "at least as many landings with the pruned twin as with the full one"
     like = "comparable with training in the true environment: no fewer landings by more than 2% of the episodes"
     claims = _compared(more, f"{LANDINGS[PRUNED]:,} against {LANDINGS[FULL]:,}", pruned, full, 0.0)
@@ -187,7 +186,7 @@ def _claims(evidence: Evidence) -> list[Claim]:
         what = f"{regime}: landings within 2% of the published number, or more"
         holds = own.share >= least
         claims.append(Claim(what, f"{LANDINGS[regime]:,} of 1,000", str(own), holds, "" if holds else own.why()))
-    return [*claims, _failures(flown), _waits(evidence), _crossed(evidence)]
+    return [*claims, _failures(full, pruned), _crossed(evidence), *_waits(evidence)]
 
 
 def _compared(what: str, published: str, ours: _Flown, other: _Flown, margin: float) -> list[Claim]:
@@ -204,38 +203,22 @@ def _at_least(what: str, published: str | None, ours: _Flown, other: _Flown, mar
     return Claim(what, published, f"{ours} against {other}", holds, "" if holds else ours.why())
 
 
-def _failures(flown: Sequence[_Flown]) -> Claim:
+def _failures(full: _Flown, pruned: _Flown) -> Claim:
     """How often a training never learns to land."""
-    _, full, pruned = flown
-    rates = [f"{name} {len(own.failed)} of {len(own.landings)}" for name, own in zip(_REGIMES, flown, strict=True)]
+    rates = [f"{name} {len(own.failed)} of {len(own.landings)}" for name, own in ((FULL, full), (PRUNED, pruned))]
     holds = len(pruned.failed) <= len(full.failed)
     what = "no more trainings never learn to land with the pruned twin than with the full one"
     return Claim(what, None, "; ".join(rates), holds, "" if holds else pruned.why())
 
 
-def _waits(evidence: Evidence) -> Claim:
-    """Whether twins make a policy hover for longer before it lands, or SAC does so anywhere."""
+def _waits(evidence: Evidence) -> list[Claim]:
+    """Of all trainings: whether twins make a policy hover for longer before it lands, or SAC does so anywhere."""
     from forebear.control.lander import LANDED
 
-    waits: dict[str, list[Wait]] = {regime: [] for regime in _REGIMES}
+    outcomes: dict[str, list[Outcome]] = {regime: [] for regime in _REGIMES}
     for [row] in evidence.measured.values():
-        waits[row["regime"]].append(Wait.of(row["curve"], LANDED))
-    return no_difference(waits)
-
-
-def no_difference(waits: Mapping[str, Sequence[Wait]]) -> Claim:
-    """That trainings in the true environment land neither sooner nor later than the others."""
-    p_value = compare_waits(waits[TRUE], [one for regime, own in waits.items() if regime != TRUE for one in own])
-    told = [f"{regime} {', '.join(map(str, sorted(own)))}" for regime, own in waits.items()]
-    holds = not p_value < _LEVEL
-    return Claim(
-        "no sign that trainings in twins land sooner or later than those in the true environment (log-rank test over "
-        f"all of them, p at least {_LEVEL})",
-        None,
-        f"p = {p_value:.2g}; first evaluation above 200, in thousand steps: {'; '.join(told)}",
-        holds,
-        "" if holds else "the times differ",
-    )
+        outcomes[row["regime"]].append(Outcome.of(row["curve"], LANDED))
+    return waiting_claims(outcomes, TRUE)
 
 
 def _crossed(evidence: Evidence) -> Claim:

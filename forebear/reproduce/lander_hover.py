@@ -6,15 +6,14 @@ task, fail in the same way, and take minutes.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING
 
 from forebear.reproduce.experiment import Claim, Evidence, Experiment, Rows
-from forebear.reproduce.lander_control import PRUNED, TRUE, judged, landers, no_difference, sac_settings
-from forebear.reproduce.waits import Wait
+from forebear.reproduce.lander_control import PRUNED, TRUE, judged, landers, sac_settings
+from forebear.reproduce.waits import Outcome, waiting_claims
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -24,8 +23,6 @@ if TYPE_CHECKING:
 _REGIMES = (TRUE, PRUNED)
 TRAININGS = 12
 """of a regime, each with a seed of its own; one twin serves them all"""
-_MOST = 0.5
-"""share of the episodes that is most of them"""
 
 
 def practise(regime: str, seed: int, quick: bool, place: Path | None = None) -> Rows:
@@ -52,55 +49,13 @@ def hover_settings(quick: bool) -> SacSettings:
     return small if quick else replace(small, timesteps=200_000, evaluate_every=20_000)
 
 
-class _Outcome(NamedTuple):
-    wait: Wait
-    cut_off: float
-    """share of the last training episodes that the limit of time ended"""
-
-    @classmethod
-    def of(cls, row: Mapping[str, Any]) -> _Outcome:
-        """What became of one training."""
-        from forebear.control.lander import LANDED
-
-        shares = [one["cut_off"] for one in row["curve"] if one["episodes"]]
-        return cls(Wait.of(row["curve"], LANDED), shares[-1] if shares else 0.0)
-
-
 def _claims(evidence: Evidence) -> list[Claim]:
-    outcomes = {regime: [_Outcome.of(row) for row in evidence.measured[regime]] for regime in _REGIMES}
-    waits = {regime: [one.wait for one in own] for regime, own in outcomes.items()}
-    never = {regime: sum(not wait.over for wait in own) for regime, own in waits.items()}
-    rates = "; ".join(f"{regime} {count} of {len(waits[regime])}" for regime, count in never.items())
-    return [
-        Claim(
-            "trainings that never land are found in the true environment too",
-            None,
-            f"without an evaluation above 200: {rates}",
-            never[TRUE] > 0,
-            "" if never[TRUE] else "all of them landed",
-        ),
-        no_difference(waits),
-        _hovering([one for own in outcomes.values() for one in own]),
-    ]
+    from forebear.control.lander import LANDED
 
-
-def _hovering(outcomes: list[_Outcome]) -> Claim:
-    """Whether those that never land are those that wait."""
-    late = [one.cut_off for one in outcomes if not one.wait.over]
-    able = [one.cut_off for one in outcomes if one.wait.over]
-    holds = all(share > _MOST for share in late)
-    told = [f"{name} {_span(shares)}" for name, shares in (("never landed", late), ("landed", able)) if shares]
-    return Claim(
-        "those that never land hover: the limit of time ends more than half of their last training episodes",
-        None,
-        f"share of episodes cut off: {'; '.join(told)}",
-        holds,
-        "" if holds else "some of them crash, or rest where it does not count",
-    )
-
-
-def _span(shares: list[float]) -> str:
-    return f"{100 * min(shares):.0f} to {100 * max(shares):.0f}%"
+    outcomes = {
+        regime: [Outcome.of(row["curve"], LANDED) for row in evidence.measured[regime]] for regime in _REGIMES
+    }
+    return waiting_claims(outcomes, TRUE)
 
 
 def _figure(evidence: Evidence) -> Figure:

@@ -1,4 +1,4 @@
-"""How long trainings take until they succeed, some of which never do."""
+"""How long trainings take until they succeed, some of which never do, and what to claim of them."""
 
 from __future__ import annotations
 
@@ -6,6 +6,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
+
+from forebear.reproduce.experiment import Claim
+
+_LEVEL = 0.05
+_MOST = 0.5
+"""share of the episodes that is most of them"""
 
 
 class Wait(NamedTuple):
@@ -46,3 +52,76 @@ def compare_waits(some: Iterable[Wait], others: Iterable[Wait]) -> float:
 
     with np.errstate(invalid="ignore"):
         return float(logrank(censored(some), censored(others)).pvalue)
+
+
+class Outcome(NamedTuple):
+    """What became of one training."""
+
+    wait: Wait
+    cut_off: float | None
+    """share of the last training episodes that the limit of time ended, where that was written down"""
+
+    @classmethod
+    def of(cls, curve: Sequence[Mapping[str, float]], level: float) -> Outcome:
+        """From the evaluations on the way."""
+        shares = [one["cut_off"] for one in curve if one.get("episodes")]
+        return cls(Wait.of(curve, level), shares[-1] if shares else None)
+
+
+def waiting_claims(outcomes: Mapping[str, Sequence[Outcome]], true: str) -> list[Claim]:
+    """Whether it is for the twins that some trainings never land, and whether those hover.
+
+    Arguments:
+        outcomes: of each regime.
+        true: the regime of the true environment; all others are those of twins.
+    """
+    waits = {regime: [one.wait for one in own] for regime, own in outcomes.items()}
+    claims = [_there_too(waits, true), _no_difference(waits, true)]
+    told = [one for own in outcomes.values() for one in own if one.cut_off is not None]
+    return [*claims, _hovering(told)] if told else claims
+
+
+def _there_too(waits: Mapping[str, Sequence[Wait]], true: str) -> Claim:
+    never = {regime: sum(not wait.over for wait in own) for regime, own in waits.items()}
+    rates = "; ".join(f"{regime} {count} of {len(waits[regime])}" for regime, count in never.items())
+    return Claim(
+        "trainings that never land are found in the true environment too",
+        None,
+        f"without an evaluation above 200: {rates}",
+        never[true] > 0,
+        "" if never[true] else "all of them landed",
+    )
+
+
+def _no_difference(waits: Mapping[str, Sequence[Wait]], true: str) -> Claim:
+    p_value = compare_waits(waits[true], [one for regime, own in waits.items() if regime != true for one in own])
+    told = [f"{regime} {', '.join(map(str, sorted(own)))}" for regime, own in waits.items()]
+    holds = not p_value < _LEVEL
+    return Claim(
+        "no sign that trainings in twins land sooner or later than those in the true environment (log-rank test over "
+        f"all of them, p at least {_LEVEL})",
+        None,
+        f"p = {p_value:.2g}; first evaluation above 200, in thousand steps: {'; '.join(told)}",
+        holds,
+        "" if holds else "the times differ",
+    )
+
+
+def _hovering(outcomes: Sequence[Outcome]) -> Claim:
+    late, able = (
+        [one.cut_off for one in outcomes if one.cut_off is not None and one.wait.over == over]
+        for over in (False, True)
+    )
+    holds = all(share > _MOST for share in late)
+    told = [f"{name} {_span(shares)}" for name, shares in (("never landed", late), ("landed", able)) if shares]
+    return Claim(
+        "those that never land hover: the limit of time ends more than half of their last training episodes",
+        None,
+        f"share of episodes cut off: {'; '.join(told)}",
+        holds,
+        "" if holds else "some of them crash, or rest where it does not count",
+    )
+
+
+def _span(shares: Sequence[float]) -> str:
+    return f"{100 * min(shares):.0f} to {100 * max(shares):.0f}%"
