@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import time
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -152,18 +154,29 @@ def test_an_experiment_of_measurements_alone(
 
 
 def test_a_unit_that_resumes_has_a_folder_until_it_is_done(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """And its time is that of all sittings, each up to what it kept last."""
+
     def unit(seed: int, quick: bool, place: Path) -> list[dict[str, Any]]:
-        if not place.is_dir():
-            place.mkdir(parents=True)
+        kept = sorted(place.glob("kept*"))
+        if len(kept) < 2:
+            new = place / f"kept{len(kept)}"
+            new.write_text("")
+            later = time.time() + 1_000
+            os.utime(new, (later, later))
             raise KeyboardInterrupt
+        for file in kept:
+            file.unlink()
         return [{"place": place.name}]
 
     experiment = Experiment("Test", (), lambda _: [], runs=1, measures={"one": unit}, resumes=True)
     for module in (run, reproduce_package):
         monkeypatch.setattr(module, "find_experiment", lambda name: experiment)
-    with pytest.raises(KeyboardInterrupt):
-        reproduce("heat", out=tmp_path)
-    assert reproduce("heat", out=tmp_path).evidence.measured == {"one": [{"place": "one-measure"}]}
+    for _ in range(2):
+        with pytest.raises(KeyboardInterrupt):
+            reproduce("heat", out=tmp_path)
+    made = reproduce("heat", out=tmp_path)
+    assert made.evidence.measured == {"one": [{"place": "one-measure"}]}
+    assert made.to_dict()["seconds"] == pytest.approx(2_000, abs=60)
     assert not list(tmp_path.rglob("unfinished/*"))
 
 

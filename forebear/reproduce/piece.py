@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from forebear.reproduce.experiment import CERTIFIED, JUMP, Part
+from forebear.reproduce.sittings import sit_down
 
 if TYPE_CHECKING:
     from forebear.discovery.found import Found
@@ -38,14 +39,15 @@ def work(name: str, preset: str, seed: int, quick: bool, piece: Piece, place: Pa
     from forebear.reproduce import find_experiment
 
     experiment = find_experiment(name)
+    unfinished = [None if place is None else place / piece.label] if experiment.resumes else []
+    before = sum(sit_down(folder) for folder in unfinished if folder is not None)
     started = time.perf_counter()
     if piece.measure:
-        unfinished = [None if place is None else place / piece.label] if experiment.resumes else []
         told: dict[str, Any] = {"rows": experiment.measures[piece.part](seed, quick, *unfinished)}
     else:
         part = next(part for part in experiment.parts if part.name == piece.part)
         told = _answer(part, preset, seed + piece.run, quick)
-    seconds = time.perf_counter() - started
+    seconds = before + time.perf_counter() - started
     return {"part": piece.part, "run": piece.run, **told, "seconds": seconds, "machine": machine()}
 
 

@@ -122,7 +122,7 @@ def _returns(evidence: Evidence) -> Mapping[str, np.ndarray]:
 
 def _claims(evidence: Evidence) -> list[Claim]:
     returns = _returns(evidence)
-    full, trials = returns[FULL], returns[FULL].shape[1]
+    trials = returns[FULL].shape[1]
     best = {graph: table.max(axis=1) for graph, table in returns.items()}
     claims = [
         Claim("trials of a run", TRIALS, trials, trials >= TRIALS, "" if trials >= TRIALS else _short(evidence)),
@@ -136,18 +136,23 @@ def _claims(evidence: Evidence) -> list[Claim]:
     for graph in (LEAST, MOST, RENEWED):
         published = "matches" if graph != RENEWED else None
         claims.append(_match(f"{graph}: best return", "the full model", best[FULL], best[graph], published))
-        claims.append(_recent(graph, full[:, -LAST:], returns[graph][:, -LAST:]))
+        claims.append(_recent(graph, returns))
     return [*claims, _renewals(evidence), _precisions(evidence)]
 
 
-def _recent(graph: str, full: np.ndarray, own: np.ndarray) -> Claim:
+def _recent(graph: str, returns: Mapping[str, np.ndarray]) -> Claim:
+    full, own = (returns[one][:, -LAST:] for one in (FULL, graph))
     what = f"{graph}: mean return of the last {LAST} trials"
     claim = _match(what, "the full model", full.mean(axis=1), own.mean(axis=1), None)
     if claim.holds:
         return claim
     worst, medians = np.sort(own, axis=None)[:3], (np.median(own), np.median(full))
     told = f"the worst of these trials returned {', '.join(f'{paid:.0f}' for paid in worst)}"
-    return claim._replace(why=f"{claim.why}; {told}; their median is {medians[0]:.1f} against {medians[1]:.1f}")
+    failed = ", ".join(f"{one} {np.sum(table[:, LAST:] < IDLE)}" for one, table in returns.items())
+    return claim._replace(
+        why=f"{claim.why}; {told}; their median is {medians[0]:.1f} against {medians[1]:.1f}; trials after the first "
+        f"{LAST} that were paid less than for doing nothing: {failed}, of {returns[FULL][:, LAST:].size} each"
+    )
 
 
 def _short(evidence: Evidence) -> str:
