@@ -168,6 +168,28 @@ def test_what_is_not_a_number_costs_a_million() -> None:
     assert (np.asarray(judge(plans, jr.key(0))) == 1e6).all()
 
 
+@pytest.mark.parametrize("constants", ["kept", "learned"])
+def test_a_goal_does_not_run_away(constants: str) -> None:
+    """Nor does a clock go wrong, however far a plan leads from what was seen."""
+
+    def move(state: np.ndarray, action: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        return np.array([state[0] + action[0], state[1], state[2] + 0.1])
+
+    settings = PetsSettings.resolve({**SMALL, "constants": constants})
+    world = Simulated(move, lambda rng: np.array([0.0, rng.normal(), 0.0]), cost)
+    done = first_episode(Task(world, cost, ENDS, 3, STEPS, TRIALS, settings, (0,)), np.ones((1, 4)))
+    ensemble = jax.tree.map(lambda leaf: leaf[0], done.learner.ensemble)
+    known = [np.nan, 0.0, 0.1] if constants == "kept" else [np.nan] * 3
+    np.testing.assert_allclose(ensemble.constant, known, atol=1e-7)
+
+    def strays(state: Any, action: Any, after: Any) -> Any:
+        return jnp.abs(after[1] - 2.0) + jnp.abs(after[2] - state[2] - 0.1)
+
+    plans = jnp.full((settings.cem.candidates, settings.cem.horizon, 1), 50.0)
+    worst = np.asarray(judged_by(ensemble, jnp.array([0.0, 2.0, 0.0]), strays, settings)(plans, jr.key(0))).max()
+    assert worst < 1e-5 if constants == "kept" else worst > 1e-2
+
+
 def _paid_by(policy: Any, seeds: int = 3) -> float:
     total = 0.0
     for seed in range(seeds):
@@ -233,7 +255,7 @@ def test_runs_together_are_runs_alone(tmp_path: Path) -> None:
     assert np.array_equal(went_on.returns, never_stopped.returns) and went_on.trial == 2
     assert back.seconds == done.seconds > 0
     for a, b in zip(*(jax.tree.leaves(p.learner) for p in (went_on, never_stopped)), strict=True):
-        assert np.array_equal(np.asarray(a), np.asarray(b))
+        np.testing.assert_array_equal(np.asarray(a), np.asarray(b))
 
 
 def test_inputs_are_discovered_while_learning() -> None:
@@ -327,6 +349,7 @@ def test_a_cost_may_leave_out_the_next_state() -> None:
         ({"inputs": ["x9"]}, "inputs: no column 'x9'"),
         ({"trials": 0}, "trials must be a whole number of at least 1"),
         ({"horizno": 3}, "unknown setting 'horizno'. Did you mean 'horizon'?"),
+        ({"constants": "keep"}, "constants is 'keep'. Did you mean 'kept'?"),
         ({"particles": 7}, "particles=7 must be a multiple of members=5"),
         ({"elites": 500}, "elites=500, but only candidates=400 plans are drawn"),
         ({"precision": "float16"}, "precision is 'float16'. Did you mean 'bfloat16'?"),

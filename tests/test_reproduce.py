@@ -30,7 +30,8 @@ RESULTS = ROOT / "results"
 OIL = ROOT.parent / "shared" / "data" / "oil_gpr" / oil.FILE
 NAMES = (
     "lorenz63 lorenz63-residual lorenz96 lorenz96-scaling pendulum pendulum-control heat heat-control lander "
-    "lander-control lander-hover reacher reacher-control oil kraichnan-orszag algebraic langevin michaelis-menten"
+    "lander-control lander-hover reacher reacher-control reacher-goal oil kraichnan-orszag algebraic "
+    "langevin michaelis-menten"
 )
 
 

@@ -27,6 +27,10 @@ EXPERIMENTS = {
     "lander-hover": ("lander_hover", "Lunar Lander: how often policies hover, in the true environment and in a twin"),
     "reacher": ("reacher", "an arm of seven joints: what its motion does not depend on"),
     "reacher-control": ("reacher_control", "the arm learns to reach: with all inputs, and with the discovered ones"),
+    "reacher-goal": (
+        "reacher_goal",
+        "the arm again: should it learn that its goal stays, or take that as given",
+    ),
     "oil": ("oil", "oil returns and geopolitical risk, over four decades and in windows"),
     "kraichnan-orszag": ("kraichnan_orszag", "the Kraichnan-Orszag problem with noise"),
     "algebraic": ("algebraic", "laws whose spread, modes or tails alone move"),

@@ -41,6 +41,8 @@ class Ensemble(NamedTuple):
 
     weights: Weights
     inputs: Inputs
+    constant: Array
+    """(outputs,) what is known to be always the same, whatever the weights say; NaN for all that varies"""
 
 
 def fresh_weights(seen: Array, outputs: int, settings: EnsembleSettings, *, key: Array) -> Weights:

@@ -18,7 +18,7 @@ from forebear.control.ensembles.settings import EnsembleSettings
 _BOUNDS_PRICE = 0.01
 """of each unit between the bounds of the log variances"""
 _CONSTANT = 1e-12
-"""a column that deviates less is not scaled"""
+"""a column that deviates less counts as one that does not vary"""
 
 
 class Learner(NamedTuple):
@@ -47,7 +47,7 @@ def begin(seen: Array, keys: Array, *, outputs: int, settings: EnsembleSettings)
     def alone(shown: Array, key: Array) -> Learner:
         weights = fresh_weights(shown, outputs, settings, key=key)
         inputs = Inputs(jnp.zeros_like(shown), jnp.ones_like(shown), shown)
-        return Learner(Ensemble(weights, inputs), optax.scale_by_adam().init(weights))
+        return Learner(Ensemble(weights, inputs, jnp.full(outputs, jnp.nan)), optax.scale_by_adam().init(weights))
 
     return jax.vmap(alone)(seen, keys)
 
@@ -61,6 +61,12 @@ def standardised(learner: Learner, x: np.ndarray, seen: np.ndarray) -> Learner:
         jnp.asarray(seen, jnp.float32),
     )
     return learner._replace(ensemble=learner.ensemble._replace(inputs=inputs))
+
+
+def with_constants(learner: Learner, y: np.ndarray) -> Learner:
+    """The learner that keeps what is the same in all these rows (…, rows, outputs), and does not learn it."""
+    constant = np.where(y.std(axis=-2) < _CONSTANT, y[..., 0, :], np.nan)
+    return learner._replace(ensemble=learner.ensemble._replace(constant=jnp.asarray(constant, jnp.float32)))
 
 
 @partial(jax.jit, static_argnames="settings")
@@ -81,7 +87,8 @@ def _learn_one(
     sample_key, order_key = jr.split(key)
     sample = jr.randint(sample_key, shape, 0, examples.rows)
     batches = -(-examples.rows // settings.batch)
-    gradient = jax.value_and_grad(partial(_loss, decay=settings.decay))
+    varies = jnp.isnan(learner.ensemble.constant).astype(jnp.float32)
+    gradient = jax.value_and_grad(partial(_loss, varies=varies, decay=settings.decay))
 
     def epoch(number: Array, state: Any) -> Any:
         ticket = jr.uniform(jr.fold_in(order_key, number), shape)
@@ -106,10 +113,13 @@ def _learn_one(
     return Learner(learner.ensemble._replace(weights=weights), moments), loss
 
 
-def _loss(weights: Weights, x: Array, y: Array, counts: Array, *, decay: tuple[float, float, float]) -> Array:
+def _loss(
+    weights: Weights, x: Array, y: Array, counts: Array, *, varies: Array, decay: tuple[float, float, float]
+) -> Array:
     """Gaussian likelihood, mean over rows and outputs and summed over members; weight decay; the price of bounds."""
     mean, log_variance = law(weights, x)
-    misfit = ((mean - y) ** 2 * jnp.exp(-log_variance) + log_variance).mean(axis=-1)
+    misfit = (mean - y) ** 2 * jnp.exp(-log_variance) + log_variance
+    misfit = (misfit * varies).sum(axis=-1) / jnp.maximum(varies.sum(), 1.0)
     fit = (misfit * counts).sum() / counts.sum()
     between = len(weights.matrices) - 2
     prices = [decay[0], *[decay[1]] * between, decay[2]]

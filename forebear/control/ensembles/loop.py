@@ -16,7 +16,7 @@ import numpy as np
 from jax import Array
 
 from forebear.control.ensembles.cem import Limits
-from forebear.control.ensembles.learn import Examples, Learner, begin, learn, standardised
+from forebear.control.ensembles.learn import Examples, Learner, begin, learn, standardised, with_constants
 from forebear.control.ensembles.plan import Cost, act
 from forebear.control.ensembles.settings import PetsSettings
 from forebear.control.ensembles.worlds import World
@@ -152,6 +152,8 @@ def _episode(
 def _learned(task: Task, progress: Progress) -> Progress:
     keys = jnp.stack([_key(seed, progress.trial, _LEARN) for seed in task.seeds])
     learner = standardised(progress.learner, progress.x[:, : progress.rows], progress.seen)
+    if task.settings.ensemble.constants == "kept":
+        learner = with_constants(learner, progress.y[:, : progress.rows])
     x, y = (jnp.asarray(table, jnp.float32) for table in (progress.x, progress.y))
     learner, loss = learn(learner, Examples(x, y, jnp.int32(progress.rows)), keys, settings=task.settings.ensemble)
     loss.block_until_ready()

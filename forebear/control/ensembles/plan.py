@@ -51,6 +51,7 @@ def judged_by(ensemble: Ensemble, state: Array, cost: Cost, settings: PetsSettin
         mean, log_variance = law(narrow, rows.reshape(members, -1, rows.shape[1]), dtype)
         noise = jr.normal(key, states.shape)
         move = mean.reshape(states.shape) + jnp.exp(0.5 * log_variance).reshape(states.shape) * noise
+        move = jnp.where(jnp.isnan(ensemble.constant), move, ensemble.constant)
         return states + move, states, states + move
 
     start = jnp.tile(state, (settings.cem.particles * settings.cem.candidates, 1))
