@@ -251,6 +251,26 @@ def test_the_readme_has_the_table_of_control(cell: Callable[[], str]) -> None:
     assert expected in _said("README.md"), f"README.md should say: {expected}"
 
 
+def test_the_page_of_pets_tells_what_was_measured() -> None:
+    first = {
+        goal: np.array([row["returns"][:5] for row in rows]).mean(axis=1)
+        for goal, rows in _stored("reacher-goal")["measured"].items()
+    }
+    more = int(np.sum(first["kept"] > first["learned"]))
+    late = np.array([row["returns"][30:] for row in _stored("reacher-control")["measured"]["learning"]])
+    said = _said("docs/pets.md")
+    for expected in (
+        f"the first five trials are then paid {first['kept'].mean():.0f} on average in place of "
+        f"{first['learned'].mean():.0f}, and more for {more} of {len(first['kept'])} seeds",
+        f"of the {late.size:,} trials after the first thirty {_WORDS[int(np.sum(late < -180))]} were paid less than "
+        "for doing nothing",
+    ):
+        assert expected in said, f"docs/pets.md should say: {expected}"
+
+
+_WORDS = ("none", "one", "two", "three", "four", "five")
+
+
 def _twins() -> Iterator[Sequence[str]]:
     rows = _rows("twin")
     for row in rows:

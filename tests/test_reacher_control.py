@@ -119,6 +119,28 @@ def test_claims_fail_when_a_sparse_graph_falls_short() -> None:
     assert not any(holds for claim, holds in _claims(**{control.FULL: -181.0}).items() if "learns" in claim)
 
 
+@pytest.mark.parametrize(
+    ("kept", "learned", "broken"),
+    [
+        ([-100.0, -90.0], [-300.0, -90.0], []),
+        ([-300.0, -90.0], [-100.0, -90.0], ["the first 5 trials", "fewer trials"]),
+        ([-100.0, -120.0], [-300.0, -90.0], ["in the last 5 trials"]),
+    ],
+)
+def test_whether_it_is_better_to_keep_the_goal(kept: list[float], learned: list[float], broken: list[str]) -> None:
+    """Returns of the first five trials, and of the last."""
+    experiment = find_experiment("reacher-goal")
+    rows = {
+        name: [{"goal": name, "seed": seed, "returns": [*[early] * 5, *[late] * 5]} for seed in range(3)]
+        for name, (early, late) in (("kept", kept), ("learned", learned))
+    }
+    evidence = Evidence(experiment, {}, rows)
+    lost = [claim for claim in experiment.claims(evidence) if not claim.holds]
+    assert len(lost) == len(broken) and all(words in claim.claim for words, claim in zip(broken, lost, strict=True))
+    assert all(claim.why for claim in lost)
+    assert experiment.figure is not None and len(experiment.figure(evidence).axes) == 2
+
+
 @pytest.mark.parametrize(("trials", "why"), [(90, "30 trials before the last 30"), (2, "1 trials before"), (1, "")])
 def test_fewer_trials_than_published_are_told(trials: int, why: str) -> None:
     experiment = find_experiment("reacher-control")

@@ -15,7 +15,7 @@ BENCHES = {
     "scaling": "pruning with up to 1,000 inputs: against the obvious way, and how its time grows (ten minutes)",
     "memory": "50,000 draws: kernels that are never held, their memory and time (ten minutes on two cores)",
     "gpu": "Lorenz-63 ten times over, many models at once, and how near the kernel stage is to the ceilings of a GPU",
-    "pipeline": "the whole pipeline on every system with a known graph, three data seeds each (half an hour)",
+    "pipeline": "the whole pipeline on every system with a known graph, three data seeds each (ten minutes)",
     "selection": "certified selection against the published rule and cheap selectors, fourteen systems (hours)",
     "level": "whether the certificate's test holds its level when inputs depend on one another (an hour or two)",
     "noise": "how often an input is kept for a target that is pure noise (twenty minutes)",

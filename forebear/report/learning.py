@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 _COLOURS = (INK, JUMP, KEPT, "#7a5195", "#bc8f3a")
 _WINDOW = 10
-"""trials in a moving mean"""
+"""trials in a moving mean, at most"""
 
 
 def learning_curves(returns: Mapping[str, Sequence[Sequence[float]]], title: str, idle: float) -> Figure:
@@ -26,15 +26,21 @@ def learning_curves(returns: Mapping[str, Sequence[Sequence[float]]], title: str
     """
     drawn = Figure(figsize=(11, 4), layout="constrained")
     best, recent = drawn.subplots(1, 2)
+    trials = max(len(runs[0]) for runs in returns.values())
+    window = max(1, min(_WINDOW, trials // 4))
     for colour, (name, runs) in zip(_COLOURS, returns.items(), strict=False):
         table = np.array(runs)
         _curve(best, np.maximum.accumulate(table, axis=1), name, colour)
-        _curve(recent, _moving(table), name, colour)
+        _curve(recent, _moving(table, window), name, colour)
     # The first trials are paid so little that nothing else could be seen.
     floor = 1.6 * idle
-    for axis, what in ((best, "best return so far"), (recent, f"return, mean of {_WINDOW} trials")):
+    for axis, what in (
+        (best, "best return so far"),
+        (recent, "return" if window == 1 else f"return, mean of {window} trials"),
+    ):
         axis.axhline(idle, color=GONE, linewidth=1, linestyle=":", label="doing nothing")
         axis.set_xlabel("trial")
+        axis.xaxis.get_major_locator().set_params(integer=True)
         axis.set_ylabel(what)
         axis.set_ylim(floor, 0)
     best.legend(loc="lower right", frameon=False)
@@ -48,8 +54,8 @@ def _curve(axis: Axes, table: np.ndarray, name: str, colour: str) -> None:
     axis.plot(trials, table.mean(axis=0), color=colour, label=name)
 
 
-def _moving(table: np.ndarray) -> np.ndarray:
+def _moving(table: np.ndarray, window: int) -> np.ndarray:
     """Means of the last trials up to each; of fewer at the beginning."""
     total = np.cumsum(table, axis=1)
-    total[:, _WINDOW:] -= total[:, :-_WINDOW].copy()
-    return total / np.minimum(np.arange(1, table.shape[1] + 1), _WINDOW)
+    total[:, window:] -= total[:, :-window].copy()
+    return total / np.minimum(np.arange(1, table.shape[1] + 1), window)
