@@ -262,7 +262,7 @@ def test_the_page_of_pets_tells_what_was_measured() -> None:
     for expected in (
         f"the first five trials are then paid {first['kept'].mean():.0f} on average in place of "
         f"{first['learned'].mean():.0f}, and more for {more} of {len(first['kept'])} seeds",
-        f"of the {late.size:,} trials after the first thirty {_WORDS[int(np.sum(late < -180))]} were paid less than "
+        f"of the {late.size:,} trials after the first thirty, {_WORDS[int(np.sum(late < -180))]} were paid less than "
         "for doing nothing",
     ):
         assert expected in said, f"docs/pets.md should say: {expected}"
