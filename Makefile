@@ -31,7 +31,7 @@ test-all: lint $(VENV)/.sb3
 	$(BIN)/pytest
 
 test-faults: $(READY)
-	FOREBEAR_FAULTS=results/faults.json $(BIN)/pytest tests/test_faults.py
+	FOREBEAR_FAULTS=results/faults.json $(BIN)/pytest tests/run/test_faults.py
 
 # Once, by hand or at night: atheris is not among the tools of every day.
 fuzz: $(READY)

@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from forebear import envs as envs
     from forebear import sklearn as sklearn
     from forebear import systems as systems
-    from forebear._checks import InputError as InputError
     from forebear.data.lagged import Lagged as Lagged
     from forebear.data.lagged import lagged as lagged
     from forebear.discovery.choose import LargestJump as LargestJump
@@ -23,6 +22,7 @@ if TYPE_CHECKING:
     from forebear.discovery.found import Found as Found
     from forebear.discovery.found import load as load
     from forebear.discovery.path import Path as Path
+    from forebear.errors import InputError as InputError
     from forebear.flow.sampler import Law as Law
     from forebear.flow.sampler import Sampler as Sampler
     from forebear.flow.samplers import FlowSampler as FlowSampler
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from forebear.twin.twin import Twin as Twin
 
 _HOMES = {
-    "InputError": "forebear._checks",
+    "InputError": "forebear.errors",
     "Lagged": "forebear.data.lagged",
     "lagged": "forebear.data.lagged",
     "LargestJump": "forebear.discovery.choose",

@@ -12,8 +12,8 @@ import pandas as pd
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 
 import forebear
+from forebear.data.stored import TABLE_FILE, save_table
 from forebear.data.table import open_frame, read_columns
-from forebear.run.stored import TABLE_FILE, save_table
 
 
 def table(rows: int = 40) -> pd.DataFrame:

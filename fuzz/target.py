@@ -20,11 +20,12 @@ import atheris
 
 with atheris.instrument_imports(include=["forebear.data", "forebear.run", "forebear.discovery", "forebear.twin"]):
     import forebear
-    from forebear._checks import InputError
+    from forebear.data.stored import TABLE_FILE, load_table
     from forebear.data.table import open_frame, read_columns
     from forebear.discovery.found import load
-    from forebear.run.folder import check_run
-    from forebear.run.stored import TABLE_FILE, load_arrays, load_table
+    from forebear.errors import InputError
+    from forebear.storage.arrays import load_arrays
+    from forebear.storage.folder import check_run
     from forebear.twin.store import load_twin
 
 MOST = 1 << 16

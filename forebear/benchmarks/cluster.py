@@ -9,7 +9,7 @@ import time
 from contextlib import suppress
 from typing import Any
 
-from forebear._checks import InputError
+from forebear.errors import InputError
 
 
 def run(workers: int = 2, runs: int = 4, trajectories: int = 10, **arguments: Any) -> list[dict[str, Any]]:

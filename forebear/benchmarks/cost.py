@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from forebear._checks import InputError, near_miss
+from forebear.errors import InputError, near_miss
 
 
 def run(names: Sequence[str] = ("lorenz63", "weak", "heat"), **arguments: Any) -> list[dict[str, Any]]:

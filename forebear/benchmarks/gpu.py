@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from forebear._checks import InputError
+from forebear.errors import InputError
 
 # Of one NVIDIA H200, from its data sheet: bytes a second from memory, and operations a second in double precision
 # without and with its matrix units.

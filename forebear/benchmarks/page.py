@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from forebear.benchmarks import BENCHES
-from forebear.run.folder import read_json
+from forebear.storage.files import read_json
 
 _HEAD = """# Benchmarks
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from forebear._checks import InputError, near_miss
+from forebear.errors import InputError, near_miss
 
 if TYPE_CHECKING:
     from forebear.systems import System

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from forebear._checks import InputError, near_miss
+from forebear.errors import InputError, near_miss
 from forebear.run.engine import spread
 
 

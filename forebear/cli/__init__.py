@@ -14,13 +14,13 @@ from pathlib import Path
 
 import typer
 
-from forebear._checks import InputError
 from forebear.cli import arguments as opt
 from forebear.cli import examples
 from forebear.cli.compiled import keep_compiled
 from forebear.cli.options import parse_whole
 from forebear.cli.output import Failed, Interrupted, note
 from forebear.cli.usage import USAGE_ERROR, usage_line
+from forebear.errors import InputError
 from forebear.run import interrupt
 from forebear.run.engine import Unfinished
 

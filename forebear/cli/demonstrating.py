@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import forebear
-from forebear._checks import InputError
 from forebear.cli.output import draw, found_table, long_work, say
+from forebear.errors import InputError
 
 TARGETS = ("wear", "torque_ripple", "vibration")
 

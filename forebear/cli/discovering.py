@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import forebear
-from forebear._checks import InputError
 from forebear.cli.next_steps import next_steps
 from forebear.cli.options import (
     Names,
@@ -20,6 +19,7 @@ from forebear.cli.options import (
 )
 from forebear.cli.output import check_figure, draw, found_table, long_work, note, say
 from forebear.data.names import expand
+from forebear.errors import InputError
 
 
 @dataclass(frozen=True)

@@ -6,9 +6,9 @@ import json
 import time
 from typing import Any
 
-from forebear._checks import InputError, near_miss
 from forebear.benchmarks import BENCHES, measure
 from forebear.cli.output import as_table, bench_table, long_work, note, say
+from forebear.errors import InputError, near_miss
 
 
 def list_benches(as_json: bool) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from forebear._checks import listed
+from forebear.errors import listed
 
 if TYPE_CHECKING:
     from forebear.discovery.found import Found

@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from forebear._checks import InputError
+from forebear.errors import InputError
 
 Names = list[str] | dict[str, list[str]] | None
 """a list for every target, or {target: list}, or nothing said"""
@@ -19,7 +19,7 @@ def parse_whole(text: str, option: str, least: int) -> int:
     3
     >>> parse_whole("0", "--runs", 1)
     Traceback (most recent call last):
-    forebear._checks.InputError: --runs must be a whole number of at least 1; got '0'
+    forebear.errors.InputError: --runs must be a whole number of at least 1; got '0'
     """
     try:
         number = int(text)

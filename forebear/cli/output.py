@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from forebear._checks import InputError
+from forebear.errors import InputError
 from forebear.run.interrupt import saying
 
 if TYPE_CHECKING:
@@ -115,7 +115,7 @@ def check_figure(figure: Path | None, out: Path | None) -> None:
 
     >>> check_figure(Path("graph.gif"), None)
     Traceback (most recent call last):
-    forebear._checks.InputError: --figure graph.gif: the ending must be .png, .svg or .pdf
+    forebear.errors.InputError: --figure graph.gif: the ending must be .png, .svg or .pdf
     """
     if figure is None:
         return

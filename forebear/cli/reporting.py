@@ -6,9 +6,9 @@ import hashlib
 from pathlib import Path
 
 import forebear
-from forebear._checks import InputError
 from forebear.cli.output import long_work, note, say
 from forebear.discovery.found import Found
+from forebear.errors import InputError
 from forebear.report.evidence import Evidence, evidence
 from forebear.report.kept import keep_evidence, kept_evidence
 from forebear.report.page import check_file, write_page

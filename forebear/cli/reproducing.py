@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from forebear._checks import InputError
 from forebear.cli.output import Failed, as_table, long_work, note, say
+from forebear.errors import InputError
 from forebear.reproduce import EXPERIMENTS
 from forebear.reproduce.run import Reproduction, pieces_folder, reproduce, reproduce_only
 

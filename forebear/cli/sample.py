@@ -11,8 +11,8 @@ import numpy as np
 import pandas as pd
 
 import forebear
-from forebear._checks import InputError
 from forebear.cli.output import long_work, note, say
+from forebear.errors import InputError
 
 if TYPE_CHECKING:
     from forebear.twin.twin import Target, Twin

@@ -6,7 +6,7 @@ from typing import Any
 
 import typer
 
-from forebear._checks import near_miss
+from forebear.errors import near_miss
 
 # The base of everything the parser can complain about. Typer moved click inside itself, so that the class has two
 # homes; it has one place in the family of this name, which typer exports.

@@ -10,8 +10,8 @@ import jax
 import numpy as np
 from gymnasium.vector import AutoresetMode, SyncVectorEnv, VectorWrapper
 
-from forebear._checks import InputError, listed
 from forebear.control.sac import Act
+from forebear.errors import InputError, listed
 from forebear.systems.lander import ACTIONS, STATES, TARGETS, tapped_lander
 from forebear.twin.twin import Twin
 

@@ -15,7 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from forebear._checks import InputError, check_whole, listed
+from forebear.errors import InputError, check_whole, listed
 from forebear.twin.core import Core
 from forebear.twin.dynamics import Dynamics, Plan, resolve
 from forebear.twin.history import read_starts

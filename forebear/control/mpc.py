@@ -13,9 +13,9 @@ import jax.random as jr
 import numpy as np
 from jax import Array
 
-from forebear._checks import InputError, check_whole
 from forebear.control.model import Model, Step, StepModel, TwinSteps, model_of, step_model
 from forebear.control.scenario import Cost, FinalCost, Problem, draw_noise, shift
+from forebear.errors import InputError, check_whole
 from forebear.twin.dynamics import Dynamics
 from forebear.twin.limits import Bounds, action_ends, check_ends
 from forebear.twin.twin import Twin

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from forebear._checks import InputError, check_whole
 from forebear.control.schooling import host
+from forebear.errors import InputError, check_whole
 
 if TYPE_CHECKING:
     from gymnasium.vector import VectorEnv

@@ -11,8 +11,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from forebear._checks import InputError
-from forebear.run.stored import load_arrays, save_arrays
+from forebear.errors import InputError
+from forebear.storage.arrays import load_arrays, save_arrays
 
 if TYPE_CHECKING:
     from forebear.control.sac import Course, SacSettings

@@ -12,9 +12,9 @@ import jax.numpy as jnp
 import jax.random as jr
 from jax import Array
 
-from forebear._checks import InputError
 from forebear.control.lbfgs import Minima, minimise
 from forebear.control.model import Model
+from forebear.errors import InputError
 
 Cost = Callable[[Array, Array], Any]
 """(state, action) -> number, of one trajectory"""

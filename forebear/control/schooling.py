@@ -14,7 +14,7 @@ import jax
 import pandas as pd
 
 from forebear.data.table import read_columns
-from forebear.run.folder import read_json, write_json
+from forebear.storage.files import read_json, write_json
 from forebear.twin.fit import fit_twin
 from forebear.twin.settings import TwinSettings
 from forebear.twin.store import load_twin

@@ -10,7 +10,7 @@ from typing import Literal, cast
 import numpy as np
 import pandas as pd
 
-from forebear._checks import InputError
+from forebear.errors import InputError
 
 Kind = Literal["real", "category", "periodic"]
 
@@ -102,7 +102,7 @@ def check_present(cells: pd.Series, where: str) -> None:
 
     >>> check_present(pd.Series([1.0, None]), "a.csv: column 'x'")
     Traceback (most recent call last):
-    forebear._checks.InputError: a.csv: column 'x' has no value in row 2: drop or fill those rows
+    forebear.errors.InputError: a.csv: column 'x' has no value in row 2: drop or fill those rows
     """
     _refuse(cells.isna().to_numpy(), where, "has no value", "drop or fill those rows")
 

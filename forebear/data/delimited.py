@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from forebear._checks import InputError, listed
-from forebear.run.memory import check_file
+from forebear.errors import InputError, listed
+from forebear.storage.memory import check_file
 
 # Before 3.1 the default parser of pandas may be off in the last bit; since then it is exact, and the option
 # that asks for it is deprecated.

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from forebear._checks import InputError, listed, near_miss
+from forebear.errors import InputError, listed, near_miss
 
 
 def pick_names(
@@ -26,7 +26,7 @@ def pick_names(
     ('dx', 'dy')
     >>> pick_names(["y", "z"], ["x", "y"], "the table", "targets")
     Traceback (most recent call last):
-    forebear._checks.InputError: the table: no column 'z' (named in targets). Known: 'x', 'y'.
+    forebear.errors.InputError: the table: no column 'z' (named in targets). Known: 'x', 'y'.
     """
     single = isinstance(value, str) or not isinstance(value, Iterable)
     given = [str(value)] if single else list(map(str, value))

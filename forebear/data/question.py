@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from forebear._checks import InputError, listed
 from forebear.data.copies import find_copies
 from forebear.data.names import expand, pick_names
 from forebear.data.table import Table
+from forebear.errors import InputError, listed
 
 # Below this many rows, or this many rows an input, a law cannot be told from chance.
 FEWEST_ROWS, ROWS_PER_INPUT = 30, 2
@@ -73,7 +73,7 @@ def check_questions(table: Table, questions: Sequence[Question]) -> None:
     >>> table = read_columns(pd.DataFrame({"x": [1, 2, 3], "y": [3, 1, 2]}), "a.csv", ["x", "y"])
     >>> check_questions(table, ask(["x", "y"], "a.csv", targets="y"))
     Traceback (most recent call last):
-    forebear._checks.InputError: a.csv has 3 rows, too few for target 'y' with 1 input: give at least 30 rows
+    forebear.errors.InputError: a.csv has 3 rows, too few for target 'y' with 1 input: give at least 30 rows
     """
     for question in questions:
         count = len(question.inputs)

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from forebear._checks import InputError, listed
 from forebear.data.delimited import read_delimited
-from forebear.run.memory import check_room
+from forebear.errors import InputError, listed
+from forebear.storage.memory import check_room
 
 IN_MEMORY = "the table"
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
@@ -55,7 +56,7 @@ def read_columns(
 
     >>> read_columns(pd.DataFrame({"x": [1.0, 1.0]}), "data.csv", ["x"])
     Traceback (most recent call last):
-    forebear._checks.InputError: data.csv: column 'x' is constant (every value is 1.0): leave it out
+    forebear.errors.InputError: data.csv: column 'x' is constant (every value is 1.0): leave it out
     """
     columns = list(frame.columns)
     periods = pick_periods(periodic, columns, source)
@@ -72,3 +73,17 @@ def _raw(column: Column) -> pd.Series:
     if column.kind != "category":
         return pd.Series(column.values)
     return pd.Series(pd.Categorical.from_codes(column.values.astype(int).tolist(), list(column.levels)))
+
+
+def fingerprint(table: Table) -> str:
+    """A hash of the names, kinds and values of the columns in use.
+
+    >>> a, b = (read_columns(pd.DataFrame({"x": [1.0, v]}), "t", ["x"]) for v in (2.0, 3.0))
+    >>> fingerprint(a) == fingerprint(a), fingerprint(a) == fingerprint(b)
+    (True, False)
+    """
+    digest = hashlib.sha256()
+    for name, column in table.columns.items():
+        digest.update(repr((name, column.kind, column.period, column.levels)).encode())
+        digest.update(np.ascontiguousarray(column.values).tobytes())
+    return digest.hexdigest()

@@ -11,28 +11,28 @@ from typing import Any
 
 import numpy as np
 
-from forebear._checks import InputError, check_whole, near_miss
 from forebear.data.question import Question, ask, check_questions
-from forebear.data.table import Table, open_frame, read_columns
+from forebear.data.table import Table, fingerprint, open_frame, read_columns
 from forebear.discovery.choose import RULES, Rule
 from forebear.discovery.found import Found
 from forebear.discovery.scattered import Work, on_cluster
 from forebear.discovery.settings import Settings, resolve
 from forebear.discovery.study import Outcome, Study, Tick, study
 from forebear.discovery.trace import companies
+from forebear.errors import InputError, check_whole, near_miss
 from forebear.flow.sampler import NetworkSampler, Sampler
 from forebear.flow.samplers import SAMPLERS
 from forebear.kernel.memory import dense_rows
 from forebear.kernel.room import kept_bytes
 from forebear.run.compiled import spare_maps
 from forebear.run.engine import as_done, check_jobs, is_cluster
-from forebear.run.folder import RunFolder, check_run, fingerprint
-from forebear.run.lock import alone_in
-from forebear.run.memory import Memory, Size, check_memory, estimate
 from forebear.run.notes import Teller
 from forebear.run.parts import Parts
 from forebear.run.progress import Show
 from forebear.run.progress import progress as show_progress
+from forebear.storage.folder import RunFolder, check_run
+from forebear.storage.lock import alone_in
+from forebear.storage.memory import Memory, Size, check_memory, estimate
 
 CERTIFIED = "certified"
 """the rule that searches for the smallest set that passes the test of latent independence, on or off the path"""

@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any
 import networkx as nx
 import pandas as pd
 
-from forebear._checks import InputError, near_miss
 from forebear.data.question import Question
+from forebear.data.stored import load_table, save_table
 from forebear.data.table import Table, open_frame, read_columns
 from forebear.discovery.certificate import Certificate
 from forebear.discovery.path import Path
-from forebear.run.folder import read_json, write_json
+from forebear.errors import InputError, near_miss
 from forebear.run.progress import progress as show_progress
-from forebear.run.stored import load_table, save_table
+from forebear.storage.files import read_json, write_json
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -404,7 +404,7 @@ def load(folder: str | FilePath) -> Found:
 
     >>> load("no/such/run")
     Traceback (most recent call last):
-    forebear._checks.InputError: no/such/run: there is no finished run in this folder (found.json is missing)
+    forebear.errors.InputError: no/such/run: there is no finished run in this folder (found.json is missing)
     """
     file = FilePath(folder) / "found.json"
     if not file.is_file():

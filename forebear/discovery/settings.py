@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any
 
-from forebear._checks import InputError, near_miss
 from forebear.discovery.examiner import CertificateSettings
+from forebear.errors import InputError, near_miss
 from forebear.flow import settings as flow
 from forebear.kernel import settings as kernel
 
@@ -47,7 +47,7 @@ def resolve(preset: str, changes: Mapping[str, Any]) -> Settings:
     10
     >>> resolve("fast", {"stesp": 10})
     Traceback (most recent call last):
-    forebear._checks.InputError: unknown setting 'stesp'. Did you mean 'steps'?
+    forebear.errors.InputError: unknown setting 'stesp'. Did you mean 'steps'?
     """
     if preset not in PRESETS:
         raise InputError(f"unknown preset '{preset}'. {near_miss(preset, PRESETS)}")
@@ -84,7 +84,7 @@ def check_setting(name: str, value: Any) -> None:
 
     >>> check_setting("steps", 0)
     Traceback (most recent call last):
-    forebear._checks.InputError: setting 'steps' must be a whole number of at least 1; got 0
+    forebear.errors.InputError: setting 'steps' must be a whole number of at least 1; got 0
     """
     if value is None and name in _MAY_BE_NONE:
         return

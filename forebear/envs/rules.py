@@ -10,7 +10,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from forebear._checks import InputError
+from forebear.errors import InputError
 from forebear.twin.dynamics import Plan
 from forebear.twin.history import History
 

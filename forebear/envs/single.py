@@ -13,11 +13,11 @@ from gymnasium import spaces
 from gymnasium.error import ResetNeeded
 from jax import Array
 
-from forebear._checks import InputError
 from forebear.envs.rules import Rules
 from forebear.envs.spaces import Bounds
 from forebear.envs.transition import CompiledTransition
 from forebear.envs.world import World, make_world
+from forebear.errors import InputError
 from forebear.twin.dynamics import Dynamics
 from forebear.twin.twin import Twin
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from gymnasium import spaces
 
-from forebear._checks import InputError, listed
+from forebear.errors import InputError, listed
 from forebear.twin.dynamics import Plan
 from forebear.twin.limits import Bounds, action_ends, check_names
 from forebear.twin.twin import Twin

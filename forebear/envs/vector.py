@@ -12,10 +12,10 @@ from gymnasium.error import ResetNeeded
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
-from forebear._checks import InputError, check_whole
 from forebear.envs.rules import Rules
 from forebear.envs.spaces import Bounds
 from forebear.envs.world import World, make_world
+from forebear.errors import InputError, check_whole
 from forebear.twin.dynamics import Dynamics
 from forebear.twin.twin import Twin
 

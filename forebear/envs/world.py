@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 from gymnasium import spaces
 
-from forebear._checks import InputError, check_whole
 from forebear.envs.rules import Rules
 from forebear.envs.spaces import Bounds, action_limits, action_space, observation_space
 from forebear.envs.transition import CompiledTransition, PlainTransition, Transition
+from forebear.errors import InputError, check_whole
 from forebear.twin.dynamics import Dynamics, Plan, resolve
 from forebear.twin.history import read_starts
 from forebear.twin.twin import Twin

@@ -9,7 +9,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from forebear._checks import InputError
+from forebear.errors import InputError
 from forebear.kernel import device, host
 from forebear.kernel.memory import dense_rows
 from forebear.kernel.room import give_back

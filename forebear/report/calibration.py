@@ -7,7 +7,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from forebear._checks import InputError, near_miss
+from forebear.errors import InputError, near_miss
 from forebear.report.figures import GONE, INK, KEPT, _cut
 from forebear.twin.validate import Validation
 

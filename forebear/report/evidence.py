@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from forebear._checks import InputError
 from forebear.discovery.found import Found
+from forebear.errors import InputError
 from forebear.twin.settings import TwinSettings
 from forebear.twin.spline import SplineModel
 from forebear.twin.twin import Twin

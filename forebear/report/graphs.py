@@ -11,9 +11,9 @@ import networkx as nx
 import numpy as np
 import pandas as pd
 
-from forebear._checks import InputError, near_miss
 from forebear.discovery.found import Found
-from forebear.run.folder import write_bytes
+from forebear.errors import InputError, near_miss
+from forebear.storage.files import write_bytes
 
 WEIGHTS = ("frequency", "effect", "score", "p_value")
 ENDINGS = (".dot", ".graphml", ".json")

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import forebear
-from forebear._checks import InputError
+from forebear.errors import InputError
 from forebear.report.evidence import Evidence
-from forebear.run.stored import load_arrays, save_arrays
+from forebear.storage.arrays import load_arrays, save_arrays
 from forebear.twin.store import load_twin, save_twin
 from forebear.twin.validate import Scores, Validation
 

@@ -8,7 +8,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
 
-from forebear._checks import InputError, near_miss
+from forebear.errors import InputError, near_miss
 from forebear.report.figures import GONE, INK, KEPT, _cut
 from forebear.twin.given import read_matrix
 from forebear.twin.twin import Twin

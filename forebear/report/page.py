@@ -9,10 +9,10 @@ from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from forebear._checks import InputError
+from forebear.errors import InputError
 from forebear.report.contents import contents
 from forebear.report.evidence import Evidence, evidence
-from forebear.run.folder import write_bytes
+from forebear.storage.files import write_bytes
 
 if TYPE_CHECKING:
     from forebear.discovery.found import Found
@@ -51,7 +51,7 @@ def check_file(file: str | Path, option: str = "") -> Path:
 
     >>> check_file("report.pdf")
     Traceback (most recent call last):
-    forebear._checks.InputError: report.pdf: the ending must be .html
+    forebear.errors.InputError: report.pdf: the ending must be .html
     """
     place, name = Path(file), f"{option}{file}"
     if place.suffix.lower() not in ENDINGS:

@@ -12,9 +12,9 @@ from pathlib import PurePath
 from typing import Any
 
 import forebear
+from forebear.data.table import fingerprint
 from forebear.discovery.found import Found
 from forebear.discovery.settings import PRESETS
-from forebear.run.folder import fingerprint
 
 _LIBRARIES = ("jax", "equinox", "numpy", "scipy", "pandas")
 _NAMED = {"rule": ("certified", "nsr-jump"), "sampler": ("flow", "gaussian", "mean")}

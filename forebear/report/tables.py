@@ -9,10 +9,10 @@ from typing import Any
 
 import pandas as pd
 
-from forebear._checks import InputError
 from forebear.discovery.action import Action
 from forebear.discovery.found import Found
-from forebear.run.folder import write_bytes
+from forebear.errors import InputError
+from forebear.storage.files import write_bytes
 
 ENDINGS = (".csv", ".parquet", ".json")
 _SHARES = Action._fields
@@ -70,7 +70,7 @@ def check_table_file(file: str | Path, option: str = "") -> None:
 
     >>> check_table_file("found.xlsx", "--table ")
     Traceback (most recent call last):
-    forebear._checks.InputError: --table found.xlsx: the ending must be .csv, .parquet or .json
+    forebear.errors.InputError: --table found.xlsx: the ending must be .csv, .parquet or .json
     """
     place = Path(file)
     if place.suffix.lower() not in ENDINGS:

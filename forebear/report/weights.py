@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from forebear._checks import InputError
 from forebear.data.scaling import ColumnCode
+from forebear.errors import InputError
 from forebear.twin.encode import InputCode
 from forebear.twin.spline import LEAST_SLOPE, LEAST_STEP, SplineModel
 from forebear.twin.twin import Range, Target, Twin

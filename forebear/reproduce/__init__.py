@@ -8,7 +8,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from forebear._checks import InputError, near_miss
+from forebear.errors import InputError, near_miss
 
 if TYPE_CHECKING:
     from forebear.reproduce.experiment import Experiment
@@ -47,7 +47,7 @@ def find_experiment(name: str) -> Experiment:
     'Stochastic heat equation'
     >>> find_experiment("haet")
     Traceback (most recent call last):
-    forebear._checks.InputError: there is no experiment 'haet'. Did you mean 'heat'?
+    forebear.errors.InputError: there is no experiment 'haet'. Did you mean 'heat'?
     """
     if name not in EXPERIMENTS:
         raise InputError(f"there is no experiment '{name}'. {near_miss(name, EXPERIMENTS)}")

@@ -10,7 +10,7 @@ from typing import Any
 
 from forebear.reproduce import EXPERIMENTS
 from forebear.reproduce.run import figure_name
-from forebear.run.folder import read_json
+from forebear.storage.files import read_json
 
 _PRESETS = {"fast": "", "paper": "-paper"}
 _HEAD = """# The published experiments

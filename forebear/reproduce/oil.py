@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from forebear._checks import InputError, near_miss
+from forebear.errors import InputError, near_miss
 from forebear.reproduce.experiment import CERTIFIED, Claim, Evidence, Experiment, Part
 from forebear.systems.system import System
 

@@ -100,7 +100,7 @@ def sac_settings(quick: bool) -> SacSettings:
 def _discovered(system: System, seed: int, quick: bool, place: Path | None) -> tuple[int, ...]:
     """The lags that the certified rule keeps; kept beside the twin, for a training that is interrupted."""
     import forebear
-    from forebear.run.folder import read_json, write_json
+    from forebear.storage.files import read_json, write_json
 
     file = None if place is None else place / "lags.json"
     if file is not None and file.is_file():

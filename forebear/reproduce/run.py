@@ -9,15 +9,16 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from forebear._checks import InputError, check_whole, near_miss
 from forebear.discovery.settings import PRESETS
+from forebear.errors import InputError, check_whole, near_miss
 from forebear.reproduce import find_experiment
 from forebear.reproduce.experiment import Claim, Evidence, Experiment
 from forebear.reproduce.piece import Piece, work
 from forebear.run.engine import as_done
-from forebear.run.folder import RunFolder, write_json
-from forebear.run.lock import alone_in
 from forebear.run.progress import progress as show_progress
+from forebear.storage.files import write_json
+from forebear.storage.folder import RunFolder
+from forebear.storage.lock import alone_in
 
 _QUICK_RUNS = 1
 

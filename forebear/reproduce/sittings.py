@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from pathlib import Path
 
-from forebear.run.folder import read_json, write_json
+from forebear.storage.files import read_json, write_json
 
 _FILE = "sittings.json"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeVar
 
-from forebear._checks import InputError, listed
+from forebear.errors import InputError, listed
 from forebear.run.workers import Died, work
 
 Piece = TypeVar("Piece")
@@ -73,7 +73,7 @@ def check_jobs(jobs: Any) -> None:
 
     >>> check_jobs(0)
     Traceback (most recent call last):
-    forebear._checks.InputError: jobs must be a whole number of at least 1, or a dask client; got 0
+    forebear.errors.InputError: jobs must be a whole number of at least 1, or a dask client; got 0
     """
     if is_cluster(jobs):
         if getattr(jobs, "asynchronous", False):

@@ -12,9 +12,9 @@ from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 
-from forebear._checks import InputError
-from forebear.run.folder import read_json, write_json
-from forebear.run.stored import load_arrays, save_arrays
+from forebear.errors import InputError
+from forebear.storage.arrays import load_arrays, save_arrays
+from forebear.storage.files import read_json, write_json
 
 _P = ParamSpec("_P")
 _Model = TypeVar("_Model")

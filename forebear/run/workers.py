@@ -13,7 +13,7 @@ from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection, wait
 from typing import Any
 
-from forebear._checks import InputError
+from forebear.errors import InputError
 
 TRIES = 2
 """of a piece whose worker dies; the last one has the machine to itself"""

@@ -11,7 +11,7 @@ import pandas as pd
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import validate_data
 
-from forebear._checks import InputError, listed
+from forebear.errors import InputError, listed
 
 
 class Problem(NamedTuple):
@@ -65,7 +65,7 @@ def gather(named: Mapping[str, Any], settings: Mapping[str, Any] | None) -> dict
     {'steps': 10, 'width': 8}
     >>> gather({"steps": 10}, {"steps": 20})
     Traceback (most recent call last):
-    forebear._checks.InputError: 'steps' is a parameter of its own: set it there, and leave it out of settings
+    forebear.errors.InputError: 'steps' is a parameter of its own: set it there, and leave it out of settings
     """
     twice = [name for name in settings or {} if name in named]
     if twice:

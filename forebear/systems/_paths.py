@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 import pandas as pd
 
-from forebear._checks import InputError
+from forebear.errors import InputError
 
 Field = Callable[[np.ndarray], np.ndarray]
 
@@ -26,7 +26,7 @@ def positive(**sizes: float) -> None:
 
     >>> positive(steps=0)
     Traceback (most recent call last):
-    forebear._checks.InputError: `steps` must be above 0; got 0
+    forebear.errors.InputError: `steps` must be above 0; got 0
     """
     for name, size in sizes.items():
         if not size > 0:
@@ -38,7 +38,7 @@ def not_negative(**sizes: int) -> None:
 
     >>> not_negative(burn_in=-1)
     Traceback (most recent call last):
-    forebear._checks.InputError: `burn_in` must be 0 or more; got -1
+    forebear.errors.InputError: `burn_in` must be 0 or more; got -1
     """
     for name, size in sizes.items():
         if size < 0:

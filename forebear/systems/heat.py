@@ -8,7 +8,7 @@ from functools import partial
 import numpy as np
 import pandas as pd
 
-from forebear._checks import InputError
+from forebear.errors import InputError
 from forebear.systems._paths import column, numbered, positive
 from forebear.systems.laws import Gaussian
 from forebear.systems.system import System

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from forebear._checks import InputError
+from forebear.errors import InputError
 from forebear.run.engine import spread
 from forebear.systems._paths import positive
 from forebear.systems.system import System

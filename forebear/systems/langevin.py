@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from forebear._checks import InputError
+from forebear.errors import InputError
 from forebear.systems._paths import lag_windows, not_negative, numbered, positive
 from forebear.systems.system import System
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from forebear._checks import InputError
+from forebear.errors import InputError
 from forebear.systems._paths import numbered, positive
 from forebear.systems.system import System
 

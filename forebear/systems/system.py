@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from scipy.special import ndtr
 
-from forebear._checks import InputError, listed, near_miss
+from forebear.errors import InputError, listed, near_miss
 from forebear.systems.laws import Quantile
 
 _BELOW_ONE = float(np.nextafter(1.0, 0.0))
@@ -124,7 +124,7 @@ class Oracle:
     >>> data = heat(trajectories=2, steps=3)
     >>> data.oracle().fit(data.table, data.table[["u1"]], seed=0)
     Traceback (most recent call last):
-    forebear._checks.InputError: system 'heat' has no exact law for 'u1'. Known: 'dx1', 'dx10'.
+    forebear.errors.InputError: system 'heat' has no exact law for 'u1'. Known: 'dx1', 'dx10'.
     """
 
     name: str

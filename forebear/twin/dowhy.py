@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from forebear._checks import InputError, listed
 from forebear.data.table import read_columns
+from forebear.errors import InputError, listed
 from forebear.twin.fit import fit_twin
 from forebear.twin.given import read_matrix
 from forebear.twin.twin import Twin

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from forebear._checks import InputError, check_whole, listed, near_miss
+from forebear.errors import InputError, check_whole, listed, near_miss
 
 if TYPE_CHECKING:
     from forebear.twin.twin import Twin

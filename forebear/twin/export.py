@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from forebear._checks import InputError
-from forebear.run.folder import write_bytes
+from forebear.errors import InputError
+from forebear.storage.files import write_bytes
 from forebear.twin.encode import InputCode, OutputCode
 from forebear.twin.model import Perceptrons
 from forebear.twin.spline import LEAST_SLOPE, LEAST_STEP, SplineModel

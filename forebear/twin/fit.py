@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
-from forebear._checks import InputError, check_whole, near_miss
 from forebear.data.dequantise import Dequantiser, find_atoms
 from forebear.data.table import Column, Table
+from forebear.errors import InputError, check_whole, near_miss
 from forebear.flow.sampler import NetworkLaw, Task
 from forebear.flow.samplers import FlowSampler
 from forebear.run.compiled import spare_maps

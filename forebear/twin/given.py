@@ -8,9 +8,9 @@ from typing import Any, Protocol
 import numpy as np
 import pandas as pd
 
-from forebear._checks import InputError, listed, near_miss
 from forebear.data.column import cells_of, check_present, number_cells
 from forebear.data.source import open_frame
+from forebear.errors import InputError, listed, near_miss
 
 
 class Described(Protocol):
@@ -34,7 +34,7 @@ def read_matrix(data: Any, columns: Sequence[Described], what: str) -> np.ndarra
     [[1.0, 1.0], [2.0, 0.0]]
     >>> read_matrix({"b": ["v"], "A": [1]}, columns, "given")
     Traceback (most recent call last):
-    forebear._checks.InputError: given: no column 'a'. Did you mean 'A'?
+    forebear.errors.InputError: given: no column 'a'. Did you mean 'A'?
     """
     if _is_array(data):
         return _from_array(data, columns, what)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from forebear._checks import InputError, near_miss
+from forebear.errors import InputError, near_miss
 from forebear.twin.dynamics import Plan
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def check_ends(what: str, ends: tuple[float, float]) -> tuple[float, float]:
 
     >>> check_ends("bounds of 'u'", (1.0, -1.0))
     Traceback (most recent call last):
-    forebear._checks.InputError: bounds of 'u' must be two finite numbers, the lower first; got (1.0, -1.0)
+    forebear.errors.InputError: bounds of 'u' must be two finite numbers, the lower first; got (1.0, -1.0)
     """
     low, high = ends
     if not (np.isfinite([low, high]).all() and low < high):

@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 from jax import Array
 
-from forebear._checks import InputError, check_whole, listed
+from forebear.errors import InputError, check_whole, listed
 from forebear.twin.core import Core
 from forebear.twin.dynamics import Dynamics, Plan, resolve
 from forebear.twin.history import History, read_starts

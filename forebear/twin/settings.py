@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
-from forebear._checks import InputError, near_miss
 from forebear.discovery.settings import check_setting
+from forebear.errors import InputError, near_miss
 from forebear.flow.settings import FlowSettings
 
 # Twice the steps that a discovery takes: a twin's draws are what its user gets.
@@ -31,7 +31,7 @@ class TwinSettings:
         10
         >>> TwinSettings.resolve({"stesp": 10})
         Traceback (most recent call last):
-        forebear._checks.InputError: unknown setting 'stesp'. Did you mean 'steps'?
+        forebear.errors.InputError: unknown setting 'stesp'. Did you mean 'steps'?
         """
         own = [field.name for field in fields(FlowSettings)]
         for name, value in changes.items():

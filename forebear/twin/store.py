@@ -13,13 +13,13 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
-from forebear._checks import InputError
 from forebear.data.dequantise import Dequantiser
 from forebear.data.scaling import ColumnCode
 from forebear.discovery.settings import check_setting
+from forebear.errors import InputError
 from forebear.flow.settings import FlowSettings
-from forebear.run.folder import read_json, write_json
-from forebear.run.stored import load_arrays, save_arrays
+from forebear.storage.arrays import load_arrays, save_arrays
+from forebear.storage.files import read_json, write_json
 from forebear.twin.model import FlowModel, Perceptrons, TwinModel
 from forebear.twin.settings import TwinSettings
 from forebear.twin.spline import SplineModel
@@ -60,7 +60,7 @@ def load_twin(folder: str | Path) -> Twin:
 
     >>> load_twin("no/such/twin")
     Traceback (most recent call last):
-    forebear._checks.InputError: no/such/twin: there is no twin in this folder (twin.json is missing)
+    forebear.errors.InputError: no/such/twin: there is no twin in this folder (twin.json is missing)
     """
     place = Path(folder)
     if not (place / _ABOUT).is_file():

@@ -16,11 +16,11 @@ from jax import Array
 from jax.typing import ArrayLike
 from scipy.special import ndtri
 
-from forebear._checks import InputError, check_whole
 from forebear.data.dequantise import Dequantiser
 from forebear.data.scaling import ColumnCode
-from forebear.run.memory import check_room
+from forebear.errors import InputError, check_whole
 from forebear.run.progress import progress as show_progress
+from forebear.storage.memory import check_room
 from forebear.twin import mass
 from forebear.twin.batches import in_pieces
 from forebear.twin.core import Core, make_core

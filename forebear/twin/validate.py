@@ -11,10 +11,10 @@ import pandas as pd
 from scipy.special import ndtr, ndtri
 from scipy.stats import kstest
 
-from forebear._checks import InputError
 from forebear.data.column import Column
 from forebear.data.source import open_frame
 from forebear.discovery.dependence import Clearing, features, judge_each, judge_pairs, latent_features, verdict_of
+from forebear.errors import InputError
 from forebear.twin.given import read_matrix
 from forebear.twin.scores import binned_wasserstein, crps, mean_interval, wasserstein
 

@@ -10,10 +10,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from forebear._checks import InputError, check_whole, listed, near_miss
 from forebear.control.ensembles.plan import Cost
 from forebear.control.ensembles.renew import Names, Renewal
 from forebear.control.ensembles.worlds import Environment, Simulated, World
+from forebear.errors import InputError, check_whole, listed, near_miss
 from forebear.twin.dynamics import resolve
 from forebear.twin.limits import action_ends, check_ends
 from forebear.twin.twin import Twin

@@ -20,7 +20,7 @@ from forebear.control.ensembles.learn import Examples, Learner, begin, learn, st
 from forebear.control.ensembles.plan import Cost, act
 from forebear.control.ensembles.settings import PetsSettings
 from forebear.control.ensembles.worlds import World
-from forebear.run.stored import load_arrays, save_arrays
+from forebear.storage.arrays import load_arrays, save_arrays
 
 Policy = Callable[[np.ndarray, int], np.ndarray]
 """(states (runs, states), step) -> actions (runs, actions)"""

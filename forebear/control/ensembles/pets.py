@@ -11,7 +11,6 @@ import jax.random as jr
 import numpy as np
 import pandas as pd
 
-from forebear._checks import check_whole
 from forebear.control.ensembles.asked import (
     check_cost,
     cost_of,
@@ -26,6 +25,7 @@ from forebear.control.ensembles.loop import Progress, Task, first_episode, next_
 from forebear.control.ensembles.plan import act
 from forebear.control.ensembles.renew import renewed
 from forebear.control.ensembles.settings import PetsSettings
+from forebear.errors import check_whole
 from forebear.run.progress import progress as show_progress
 
 

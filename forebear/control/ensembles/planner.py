@@ -13,12 +13,12 @@ import jax.random as jr
 import numpy as np
 from jax import Array
 
-from forebear._checks import InputError, check_whole
 from forebear.control.ensembles.asked import check_cost, cost_of, limits_of
 from forebear.control.ensembles.cem import Limits, judged_by_particles, search, shifted
 from forebear.control.ensembles.plan import Cost
 from forebear.control.ensembles.settings import CemSettings, cem_settings
 from forebear.control.model import Model, Step, TwinSteps, model_of
+from forebear.errors import InputError, check_whole
 from forebear.twin.dynamics import Dynamics, resolve
 from forebear.twin.limits import Bounds
 from forebear.twin.twin import Twin

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from forebear._checks import InputError
 from forebear.control.ensembles.loop import Progress, Renew
 from forebear.data.column import Column
 from forebear.data.copies import find_copies
+from forebear.errors import InputError
 
 _CONSTANT = 1e-9
 

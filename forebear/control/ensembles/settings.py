@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any, Literal
 
-from forebear._checks import InputError, check_whole, near_miss
+from forebear.errors import InputError, check_whole, near_miss
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ class PetsSettings:
         10
         >>> PetsSettings.resolve({"horizno": 10})
         Traceback (most recent call last):
-        forebear._checks.InputError: unknown setting 'horizno'. Did you mean 'horizon'?
+        forebear.errors.InputError: unknown setting 'horizno'. Did you mean 'horizon'?
         """
         _check_known(changes, (EnsembleSettings, CemSettings))
         ensemble, search = (_of(stage, changes) for stage in (EnsembleSettings, CemSettings))
@@ -80,7 +80,7 @@ def cem_settings(changes: Mapping[str, Any]) -> CemSettings:
 
     >>> cem_settings({"candidates": 20})
     Traceback (most recent call last):
-    forebear._checks.InputError: elites=40, but only candidates=20 plans are drawn: lower elites
+    forebear.errors.InputError: elites=40, but only candidates=20 plans are drawn: lower elites
     """
     _check_known(changes, (CemSettings,))
     found = _of(CemSettings, changes)

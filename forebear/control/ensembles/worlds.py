@@ -7,8 +7,8 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from forebear._checks import InputError
 from forebear.control.ensembles.plan import Cost
+from forebear.errors import InputError
 
 
 class Seen(NamedTuple):

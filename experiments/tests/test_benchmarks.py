@@ -1,0 +1,96 @@
+"""Benchmarks run small: the shape of what they report, and the command around them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from importlib.util import find_spec
+from typing import Any
+
+import pytest
+
+from forebear.benchmarks import BENCHES, baselines, measure
+from forebear.benchmarks.control_mpc import batched_mpc
+from forebear.cli import main
+from forebear.errors import InputError
+
+TINY = {"steps": 20, "distilled": 60, "width": 8, "depth": 1, "folds": 1, "ode_steps": 2, "rule": "nsr-jump"}
+
+
+def test_list_names_every_benchmark(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["bench", "--list", "--json"]) == 0
+    assert set(json.loads(capsys.readouterr().out)["names"]) == set(BENCHES) >= {"lorenz63", "pipeline"}
+    assert all(find_spec(f"forebear.benchmarks.{name.replace('-', '_')}") for name in BENCHES)
+
+
+def test_pipeline_counts_exact_sets_and_lists_the_wrong_ones() -> None:
+    (row,) = measure("pipeline", names=["algebraic"], seeds=(0, 1), **TINY)["rows"]
+    assert row["of"] == 4 and row["exact"] + len(row["wrong"]) == 4
+    assert all(set(wrong) == {"seed", "target", "found", "truth"} for wrong in row["wrong"])
+    assert "baseline_s" not in row
+
+
+def test_pipeline_refuses_a_system_it_does_not_have() -> None:
+    with pytest.raises(InputError, match="Did you mean 'lorenz63'"):
+        measure("pipeline", names=["lorenz36"])
+
+
+def test_bench_prints_a_table_or_one_document(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = [{"what": "a [b]", "ours_s": 1.5, "wrong": [{"target": "y"}], "fast_exact": True}]
+    answer = {"name": "lorenz63", "machine": {"cores": 2}, "rows": rows}
+
+    def measured(name: str, tell: Callable[[Any], None]) -> Any:
+        tell(rows[0])
+        return answer
+
+    monkeypatch.setattr("forebear.cli.measuring.measure", measured)
+    assert main(["bench", "lorenz63", "--json"]) == 0
+    captured = capsys.readouterr()
+    assert json.loads(captured.out) == answer
+    _, told = captured.err.splitlines()
+    assert told.startswith("forebear: a [b]: ours_s 1.5, wrong ")
+    assert main(["bench", "lorenz63"]) == 0
+    shown = capsys.readouterr().out
+    assert "a [b]" in shown and "1.5" in shown and "target: y" in shown and "yes" in shown
+
+
+def test_lorenz63_tells_where_the_time_goes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(baselines, "rcit", lambda x, y, seed, most: {0, 2} if len(x) == most else set())
+    result = measure("lorenz63", trajectories=1, distilled=60, seeds=2, steps=20)
+    cold, again, warm, alone = result["rows"]
+    assert again["what"].endswith("once more, in a fresh process") and again["ours_s"] > 0
+    assert cold["ratio"] == pytest.approx(cold["baseline_s"] / cold["ours_s"])
+    assert "of 2 seeds" in warm["exact_graphs"]
+    assert all(seconds > 0 for seconds in warm["stages_s"].values())
+    assert alone["rcit_graph"] == {target: ["x1", "x3"] for target in ("dx1", "dx2", "dx3")}
+    assert alone["ratio"] == pytest.approx(alone["baseline_s"] / alone["ours_s"])
+    assert len(alone["seeds_s"]) == 2
+
+
+def test_scaling_counts_what_the_obvious_way_would_do() -> None:
+    one, *many, whole = measure("scaling", sizes=(34, 40), obvious=6, distilled=120, whole=0)["rows"] + [None]
+    assert whole is None and one["baseline_s"] > 0 and one["peak_memory_gib"] > 0
+    assert [row["what"].split()[1] for row in many] == ["34", "40"]
+    assert isinstance(many[-1]["slope"], float) and many[-1]["slope_from"] == 34
+
+
+def test_mpc_is_compared_with_three_loops() -> None:
+    rows = batched_mpc(trials=3, steps=2, looped=1, scenarios=4)
+    assert len({row["baseline"] for row in rows}) == 3 and len({row["ours_s"] for row in rows}) == 1
+    assert all(row["ratio"] == pytest.approx(row["baseline_s"] / row["ours_s"]) for row in rows)
+
+
+def test_memory_states_the_matrix_that_was_not_held() -> None:
+    [row] = measure("memory", distilled=300, trajectories=1, steps=20)["rows"]
+    assert row["kernel_matrix_gib"] == round(8 * 300**2 / 2**30, 2) and len(row["nsr"]) == 4
+
+
+def test_gpu_without_one_says_so() -> None:
+    import jax
+
+    if jax.default_backend() != "cpu":
+        pytest.skip("there is a GPU")
+    with pytest.raises(InputError, match="needs a GPU"):
+        measure("gpu")
