@@ -104,8 +104,8 @@ def p_values(piece: tuple[str, int, bool]) -> dict[str, float]:
     """The p-value of each null for one data set: (setting, seed, whether to try the other nulls too)."""
     from forebear.data.question import ask
     from forebear.data.table import read_columns
-    from forebear.discovery.certify import Panel
-    from forebear.discovery.examiner import CertificateSettings
+    from forebear.discovery.subsets import SharedFlow
+    from forebear.discovery.tester import CertificateSettings, SetTests
 
     name, seed, rivals = piece
     rng = np.random.default_rng([seed, *name.encode()])
@@ -113,12 +113,14 @@ def p_values(piece: tuple[str, int, bool]) -> dict[str, float]:
     questions = ask(list(frame.columns), "the table", targets="y")
     table = read_columns(frame, "the table", list(frame.columns))
     fold = rng.permutation(table.rows) % 2
-    panel = Panel(table, questions, [table.columns["y"].values], fold, CertificateSettings(), rng)
-    (examiner,) = panel.examiners()
-    ours = examiner.examine(frozenset(kept)).verdicts["z"].p_value
+    start, order = int(rng.integers(2**31)), rng.permutation(table.rows)
+    flow = SharedFlow.of(table, questions, [table.columns["y"].values], fold, CertificateSettings(), order)
+    (tester,) = flow.testers(start)
+    tests = SetTests(tester)
+    ours = tests.examine(frozenset(kept)).verdicts["z"].p_value
     if not rivals:
         return {"cleared (ours)": ours}
-    latents = examiner.latents(frozenset(kept))
+    latents = tests.latents(frozenset(kept))
     z = table.columns["z"].values
     redraw = _learned(table.frame(kept), frame.filter(["z"]), int(rng.integers(2**31)))
     return {

@@ -10,15 +10,15 @@ from importlib import import_module
 from typing import Any
 
 STAGES = {
-    "train samplers": ("forebear.discovery.study", "_fit_folds"),
-    "sample": ("forebear.discovery.study", "distil"),
+    "train samplers": ("forebear.discovery.pipeline", "fit_laws"),
+    "sample": ("forebear.discovery.pipeline", "draw"),
     "choose kernel": ("forebear.discovery.trace", "_hyperparameters"),
     "build kernels": ("forebear.discovery.path", "Dense.of Dense.without"),
     "factorise": ("forebear.discovery.path", "ridge"),
     "scores": ("forebear.discovery.path", "Dense.energies"),
-    "certificate: train": ("forebear.discovery.certify", "fit_subset_flow"),
-    "certificate: latents": ("forebear.discovery.examiner", "Examiner.latents"),
-    "certificate: tests": ("forebear.discovery.examiner", "OnHost.each OnHost.pairs OnDevice.each OnDevice.pairs"),
+    "certificate: train": ("forebear.discovery.subsets", "_trained"),
+    "certificate: latents": ("forebear.discovery.tester", "SetTester.latents"),
+    "certificate: tests": ("forebear.discovery.tester", "OnHost.each OnHost.pairs OnDevice.each OnDevice.pairs"),
 }
 """stage -> module and names of the functions that make it up; kernels are built also while one is chosen, in several
 threads, so that the stages add up to more than the whole"""

@@ -56,7 +56,7 @@ def run(
 
 def _problem(size: int, distilled: int) -> tuple[np.ndarray, np.ndarray, dict[str, tuple[int, ...]]]:
     """Increments of the first site of Lorenz-96, and a latent that means nothing: the time depends on sizes alone."""
-    from forebear.discovery.distil import standard
+    from forebear.discovery.embed import standard
     from forebear.systems import lorenz96
 
     system = lorenz96(size, distilled)

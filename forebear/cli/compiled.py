@@ -13,7 +13,7 @@ import sys
 import warnings
 from pathlib import Path
 
-from forebear.run.notes import NOT_KEPT
+from forebear.run.compiled import NOT_KEPT
 
 _PLACE, _SWITCH, _LEAST = (
     "JAX_COMPILATION_CACHE_DIR",

@@ -76,7 +76,7 @@ def run_discover(roles: Roles, wishes: Wishes) -> None:
         if wishes.table is not None:
             found.save_table(wishes.table)
     if wishes.json:
-        from forebear.discovery.found import as_json
+        from forebear.api.found import as_json
 
         say(as_json(found))
     else:

@@ -15,7 +15,7 @@ from forebear.run.interrupt import saying
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from forebear.discovery.found import Found
+    from forebear.api.found import Found
 
 FIGURES = (".png", ".svg", ".pdf")
 

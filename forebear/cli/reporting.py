@@ -6,8 +6,8 @@ import hashlib
 from pathlib import Path
 
 import forebear
+from forebear.api.found import Found
 from forebear.cli.output import long_work, note, say
-from forebear.discovery.found import Found
 from forebear.errors import InputError
 from forebear.report.evidence import Evidence, evidence
 from forebear.report.kept import keep_evidence, kept_evidence

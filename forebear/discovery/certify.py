@@ -1,174 +1,123 @@
-"""Certified selection: the smallest set of units whose latents know nothing of the rest."""
+"""Search and certify: the smallest set of units whose latents know nothing of the rest, and the evidence for it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
-import jax
 import numpy as np
 
-from forebear.data.question import Question
-from forebear.data.scaling import Encoder
-from forebear.data.table import Table
 from forebear.discovery.certificate import Certificate
-from forebear.discovery.dependence import Verdict, features
-from forebear.discovery.dependence_device import Stock
-from forebear.discovery.examiner import CertificateSettings, Examiner
+from forebear.discovery.coupling import couple
+from forebear.discovery.dependence import Verdict
+from forebear.discovery.problem import ALONE, Context, Problem, read
 from forebear.discovery.search import Evidence, drop, search
-from forebear.flow.settings import FlowSettings
-from forebear.flow.subset import fit_subset_flow
+from forebear.discovery.subsets import SharedFlow
+from forebear.discovery.tester import CertificateSettings, SetTests
+from forebear.storage.checkpoint import EntryForm
 
-Tick = Callable[[float], None]
-"""share that is done"""
-
-# Rows in a step of training: masks make the loss noisier than that of a flow with one set of inputs, and half as many
-# rows in 1.4 times as many steps serve a little worse.
-_BATCH = 512
-# Targets times units from which a GPU tests faster than the host, what it has to compile included.
-_WORTH_COMPILING = 100
-# Rows, in multiples of those that are tested, from which one flow will do.
-_PLENTY = 4
+# The share of the work on certificates that training and the first search are, about; to tell progress.
+_SEARCHED = 0.5
+# Makes the random numbers of the certificate others than those of the path.
+_OWN_NUMBERS = 0xCE27
 
 
-@dataclass(frozen=True, eq=False)
-class Panel:
-    """What the examiners of several targets share: the data, and the flows that are trained on it."""
+class CertificateSearch:
+    """A search for certified sets of several targets: the flow they share, and what was tested of each so far."""
 
-    table: Table
-    questions: Sequence[Question]
-    y: Sequence[np.ndarray]
-    """the continuous version (rows,) of each target"""
-    fold: np.ndarray
-    settings: CertificateSettings
-    rng: np.random.Generator
-    encoder: Encoder = field(init=False)
-    places: dict[str, int] = field(init=False)
-    """unit -> its number in the masks"""
-    owners: list[int] = field(init=False)
-    """the unit of each feature"""
-    seed: int = field(init=False)
-    order: np.ndarray = field(init=False)
-    """rows at random: the first are tested, those after them are for a second look"""
-    held_out: np.ndarray = field(init=False)
-    """which flow has not seen a row; -1: all have"""
-
-    def __post_init__(self) -> None:
-        names = [name for name in self.table.columns if any(name in question.inputs for question in self.questions)]
-        encoder = Encoder.of(self.table, names)
-        # A kept column is a unit of its own that is never masked; groups are the same for every target.
-        unit_of = {name: name for name in names}
-        for question in self.questions:
-            unit_of.update({name: unit for unit, columns in question.units.items() for name in columns})
-        places = {unit: place for place, unit in enumerate(dict.fromkeys(unit_of[name] for name in names))}
-        owners = [places[unit_of[code.name]] for code in encoder.codes for _ in range(code.width)]
-        seed, order = int(self.rng.integers(2**31)), self.rng.permutation(self.table.rows)
-        # Where there are plenty of rows, those that are tested are kept from one flow; otherwise each of several is
-        # asked about the rows that it has not seen.
-        tested = self.settings.tested
-        held_out = self.fold
-        if self.table.rows >= _PLENTY * tested:
-            held_out = np.full(self.table.rows, -1)
-            held_out[order[: 2 * tested]] = 0
-        made = {"encoder": encoder, "places": places, "owners": owners, "seed": seed, "order": order}
-        made["held_out"] = held_out
-        for name, value in made.items():
-            object.__setattr__(self, name, value)
-
-    def examiners(self, tick: Tick = lambda share: None) -> list[Examiner]:
-        """Train the flow of every subset for all targets together, and set up the test of each."""
-        rows = np.sort(self.order[: self.settings.tested])
-        everything = [(frozenset(question.units), frozenset[str]()) for question in self.questions]
-        return self._train(range(len(self.questions)), everything, rows, self.seed, tick)
+    def __init__(
+        self, flow: SharedFlow, tests: Sequence[SetTests], rng: np.random.Generator, context: Context = ALONE
+    ):
+        self.flow, self.tests, self.rng, self.context = flow, list(tests), rng, context
+        self.looks = 0
+        self.notes = dict.fromkeys(note for test in tests for note in test.tester.notes)
 
     def look_again(
         self, numbers: Sequence[int], doubtful: Sequence[frozenset[str]], sure: Sequence[frozenset[str]]
-    ) -> list[Examiner]:
-        """Examiners of some targets with a flow of their own: `sure` units are always seen, `doubtful` ones may be.
-
-        A flow that serves every subset serves no one perfectly, and what it misses shows in other inputs; this one
-        has few subsets to serve. It is asked about other rows than the first one was, where the table has them.
-        """
-        tested = self.settings.tested
-        fresh = self.order[tested : 2 * tested] if self.table.rows >= 2 * tested else self.order[:tested]
-        wanted = list(zip(doubtful, sure, strict=True))
-        seed = int(self.rng.integers(2**31))
-        count = len(numbers)
-        if jax.default_backend() != "cpu":
-            # A GPU trains more of them in the same time, and compiles for few numbers of targets only.
-            more = (1 << (count - 1).bit_length()) - count
-            numbers, wanted = [*numbers, *[numbers[-1]] * more], [*wanted, *[wanted[-1]] * more]
-        return self._train(numbers, wanted, np.sort(fresh), seed, lambda share: None)[:count]
-
-    def _train(
-        self,
-        numbers: Sequence[int],
-        wanted: Sequence[tuple[frozenset[str], frozenset[str]]],
-        rows: np.ndarray,
-        seed: int,
-        tick: Tick,
-    ) -> list[Examiner]:
-        questions = [self.questions[number] for number in numbers]
-        names = [code.name for code in self.encoder.codes]
-        x = self.encoder.encode(self.table.frame(names))
-        scaled = np.stack([(v - v.mean()) / v.std() for v in (self.y[n] for n in numbers)])[:, :, None]
-        allowed, always = np.zeros((2, len(questions), len(self.places)))
-        for place, (question, (free, fixed)) in enumerate(zip(questions, wanted, strict=True)):
-            allowed[place, [self.places[unit] for unit in free]] = 1
-            always[place, [self.places[unit] for unit in (*question.keep, *fixed)]] = 1
-        seen = np.stack([self.encoder.mask(question.inputs) for question in questions])
-        flow = fit_subset_flow(
-            x,
-            scaled,
-            self.held_out,
-            self.owners,
-            seen,
-            allowed,
-            always,
-            FlowSettings(steps=self.settings.steps_for(len(self.places)), batch=_BATCH),
-            seed=seed,
-            tick=tick,
-        )
-        part = self.table.take(rows)
-        columns = {name: features(part.columns[name]) for name in names}
-        a_lot = len(questions) * len(self.places) >= _WORTH_COMPILING
-        stock = Stock.of(columns) if a_lot and jax.default_backend() != "cpu" else None
-        return [
-            Examiner(
-                question,
-                place,
-                flow,
-                x[rows] * seen[place],
-                scaled[place, rows],
-                self.held_out[rows],
-                self.places,
-                columns,
-                self.owners,
-                self.settings,
-                stock,
-            )
-            for place, question in enumerate(questions)
-        ]
+    ) -> list[SetTests]:
+        """Tests of some targets with flows of their own, see `SharedFlow.closer_testers`."""
+        seed, name = int(self.rng.integers(2**31)), f"closer-{self.looks}"
+        self.looks += 1
+        testers = self.flow.closer_testers(numbers, doubtful, sure, seed, name, self.context)
+        self.notes.update(dict.fromkeys(note for tester in testers for note in tester.notes))
+        return [SetTests(tester) for tester in testers]
 
 
-def certify(
-    panel: Panel,
-    tests: Sequence[Examiner],
+class Certificates(NamedTuple):
+    """Of the targets of a batch, in their order."""
+
+    certificates: tuple[Certificate, ...]
+    notes: tuple[str, ...]
+
+
+def search_sets(problem: Problem, number: int, context: Context = ALONE) -> CertificateSearch:
+    """Train the flow that serves every subset, and search from the empty set.
+
+    Depends on nothing that is drawn for paths, but for the rows.
+    """
+    batch, rows = problem.batches[number], read(problem, number)
+    rng = np.random.default_rng(np.random.SeedSequence((*batch.seed, _OWN_NUMBERS)))
+    fold = rng.permutation(rows.table.rows) % max(2, problem.settings.folds)
+    y = [rows.y[question.target] for question in batch.questions]
+    seed, order = int(rng.integers(2**31)), rng.permutation(rows.table.rows)
+    flow = SharedFlow.of(rows.table, batch.questions, y, fold, problem.settings.certificate, order)
+    tests = [
+        SetTests(tester, context.kept.journal(f"examined-{place}", _ENTRIES))
+        for place, tester in enumerate(flow.testers(seed, context))
+    ]
+    for place, test in enumerate(tests):
+        context.tick("certify", _SEARCHED * place / len(tests))
+        search(test.examine, ())
+    return CertificateSearch(flow, tests, rng, context)
+
+
+def certify_sets(
+    searched: CertificateSearch,
     starts: Sequence[Sequence[Sequence[str]]],
-    tick: Tick = lambda share: None,
+    joint: bool = False,
+    context: Context = ALONE,
+) -> Certificates:
+    """For each target: search from the empty set and from every start, look again at what is weak, certify the
+    smallest set found; for a joint law, with what shapes the dependence of its outputs."""
+    found = certify_targets(searched, [[(), *own] for own in starts], context)
+    if joint:
+        found = couple(searched, found)
+    return Certificates(tuple(found), tuple(searched.notes))
+
+
+def certify_targets(
+    searched: CertificateSearch, starts: Sequence[Sequence[Sequence[str]]], context: Context = ALONE
 ) -> list[Certificate]:
-    """For each target: search from every start, look again at what is weak, certify the smallest set found."""
+    """The certificate of each target alone, from these starts."""
+    tests = searched.tests
     ends = []
     for number, (test, own) in enumerate(zip(tests, starts, strict=True)):
         ends.append(list(dict.fromkeys(search(test.examine, start) for start in own)))
-        tick(0.6 * (number + 1) / len(tests))
+        context.tick("certify", _SEARCHED + (1 - _SEARCHED) * 0.6 * (number + 1) / len(tests))
     best = [_smallest(test, own) for test, own in zip(tests, ends, strict=True)]
+    _look_closer(searched, best)
+    context.tick("certify", _SEARCHED + (1 - _SEARCHED) * 0.8)
+    return [_certificate(test, kept, own) for test, kept, own in zip(tests, best, ends, strict=True)]
+
+
+# Looks at most: a set that still does not pass then is reported as such.
+_MOST_LOOKS = 4
+# A kept unit that moves the law by less than this share of the target's deviation gets a second look.
+_WEAK = 0.05
+
+
+def _look_closer(searched: CertificateSearch, best: list[frozenset[str]]) -> None:
+    """Where a kept unit is weak, or something still shows that does not matter: ask flows made for the set at hand.
+
+    Changes `best` where they know better.
+    """
+    tests = searched.tests
     weak = [_weak(test, kept) for test, kept in zip(tests, best, strict=True)]
     again = [n for n, test in enumerate(tests) if weak[n] or _not_clean(test, best[n])]
     for looks_left in reversed(range(_MOST_LOOKS)):
         if not again:
-            break
-        closer = panel.look_again(again, [weak[n] for n in again], [best[n] - weak[n] for n in again])
+            return
+        closer = searched.look_again(again, [weak[n] for n in again], [best[n] - weak[n] for n in again])
         missing = []
         for number, test in zip(again, closer, strict=True):
             evidence = test.examine(best[number])
@@ -178,54 +127,46 @@ def certify(
                 # A better flow sees more: what it misses is let in, and the next look says how much of it stays.
                 best[number], weak[number] = best[number] | evidence.rejected, weak[number] | evidence.rejected
                 missing.append(number)
-            tests[number].seen.update(test.seen)
+            tests[number].take_over(test)
         again = missing
-    tick(0.8)
-    return [_certificate(test, kept, own) for test, kept, own in zip(tests, best, ends, strict=True)]
 
 
-def _smallest(examiner: Examiner, ends: Sequence[frozenset[str]]) -> frozenset[str]:
-    return min(ends, key=lambda kept: (len(kept), -_least_p(examiner.examine(kept))))
+def _smallest(tests: SetTests, ends: Sequence[frozenset[str]]) -> frozenset[str]:
+    return min(ends, key=lambda kept: (len(kept), -_least_p(tests.examine(kept))))
 
 
-# Looks at most: a set that still does not pass then is reported as such.
-_MOST_LOOKS = 4
-# A kept unit that moves the law by less than this share of the target's deviation gets a second look.
-_WEAK = 0.05
+def _weak(tests: SetTests, kept: frozenset[str]) -> frozenset[str]:
+    return frozenset(unit for unit in kept if tests.examine(kept - {unit}).verdicts[unit].shift < _WEAK)
 
 
-def _weak(examiner: Examiner, kept: frozenset[str]) -> frozenset[str]:
-    return frozenset(unit for unit in kept if examiner.examine(kept - {unit}).verdicts[unit].shift < _WEAK)
-
-
-def _not_clean(examiner: Examiner, kept: frozenset[str]) -> bool:
+def _not_clean(tests: SetTests, kept: frozenset[str]) -> bool:
     """Whether something is still found in the latents, too little to matter: often a misfit of the flow."""
-    evidence = examiner.examine(kept)
+    evidence = tests.examine(kept)
     joint = evidence.jointly
-    return joint is not None and joint.p_value < examiner.settings.level
+    return joint is not None and joint.p_value < tests.tester.settings.level
 
 
-def _certificate(examiner: Examiner, best: frozenset[str], ends: Sequence[frozenset[str]]) -> Certificate:
-    units = list(examiner.question.units)
-    evidence = examiner.examine(best)
-    others = [end for end in (*ends, *_swaps(examiner, best)) if end != best and len(end) <= len(best)]
+def _certificate(tests: SetTests, best: frozenset[str], ends: Sequence[frozenset[str]]) -> Certificate:
+    units = list(tests.tester.question.units)
+    evidence = tests.examine(best)
+    others = [end for end in (*ends, *_swaps(tests, best)) if end != best and len(end) <= len(best)]
     return Certificate(
         tuple(unit for unit in units if unit in best),
         evidence.passes,
         all(end >= best for end in ends),
-        _verdicts(examiner, best),
+        _verdicts(tests, best),
         evidence.jointly,
-        {tuple(u for u in units if u in other): _verdicts(examiner, other) for other in others},
-        {unit: examiner.action(best, unit) for unit in units if unit in best},
-        examiner.settings.level,
-        tuple(unit for unit in units if unit not in best and _negligible(evidence, unit, examiner.settings)),
+        {tuple(u for u in units if u in other): _verdicts(tests, other) for other in others},
+        {unit: tests.action(best, unit) for unit in units if unit in best},
+        tests.tester.settings.level,
+        tuple(unit for unit in units if unit not in best and _negligible(evidence, unit, tests.tester.settings)),
     )
 
 
-def _verdicts(examiner: Examiner, kept: frozenset[str]) -> dict[str, Verdict]:
+def _verdicts(tests: SetTests, kept: frozenset[str]) -> dict[str, Verdict]:
     """Of a removed unit: given the set; of a kept one: when it alone is taken out of it."""
-    sources = {unit: kept - {unit} for unit in examiner.question.units}
-    return {unit: examiner.examine(source).verdicts[unit] for unit, source in sources.items()}
+    sources = {unit: kept - {unit} for unit in tests.tester.question.units}
+    return {unit: tests.examine(source).verdicts[unit] for unit, source in sources.items()}
 
 
 def _negligible(evidence: Evidence, unit: str, settings: CertificateSettings) -> bool:
@@ -241,12 +182,38 @@ def _least_p(evidence: Evidence) -> float:
 _STAND_INS = 2
 
 
-def _swaps(examiner: Examiner, best: frozenset[str]) -> list[frozenset[str]]:
+def _swaps(tests: SetTests, best: frozenset[str]) -> list[frozenset[str]]:
     """Sets that pass with one kept unit replaced by one that shows when it is gone."""
     found = []
     for unit in sorted(best):
-        evidence = examiner.examine(best - {unit})
+        evidence = tests.examine(best - {unit})
         shown = sorted(evidence.rejected - {unit}, key=lambda u: -evidence.verdicts[u].statistic)
         swapped = [best - {unit} | {other} for other in shown[:_STAND_INS]]
-        found += [kept for kept in swapped if examiner.examine(kept).passes]
+        found += [kept for kept in swapped if tests.examine(kept).passes]
     return found
+
+
+def _pack(kept: frozenset[str], evidence: Evidence) -> dict[str, Any]:
+    return {
+        "kept": sorted(kept),
+        "verdicts": {unit: verdict._asdict() for unit, verdict in evidence.verdicts.items()},
+        "jointly": None if evidence.jointly is None else evidence.jointly._asdict(),
+        "rejected": sorted(evidence.rejected),
+    }
+
+
+def _unpack(record: Mapping[str, Any]) -> tuple[frozenset[str], Evidence]:
+    jointly = record["jointly"]
+    evidence = Evidence(
+        {unit: _verdict(verdict) for unit, verdict in record["verdicts"].items()},
+        None if jointly is None else _verdict(jointly),
+        frozenset(record["rejected"]),
+    )
+    return frozenset(record["kept"]), evidence
+
+
+def _verdict(record: Mapping[str, Any]) -> Verdict:
+    return Verdict(**{**record, "units": tuple(record["units"])})
+
+
+_ENTRIES = EntryForm(_pack, _unpack)

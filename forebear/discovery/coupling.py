@@ -10,18 +10,32 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import combinations
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
 from forebear.discovery.action import Action
 from forebear.discovery.certificate import Certificate, holm
-from forebear.discovery.certify import Panel
 from forebear.discovery.dependence import Verdict, judge, latent_features, probe_unit
-from forebear.discovery.examiner import Examiner
+from forebear.discovery.tester import SetTests
 
 # Features of either latent in a product: the third one of both sees dependence in the tails.
 _ORDERS = 3
+
+
+class Search(Protocol):
+    """What is asked here of a `forebear.discovery.certify.CertificateSearch`."""
+
+    @property
+    def tests(self) -> Sequence[SetTests]:
+        """Of each output."""
+        ...
+
+    def look_again(
+        self, numbers: Sequence[int], doubtful: Sequence[frozenset[str]], sure: Sequence[frozenset[str]]
+    ) -> list[SetTests]:
+        """Tests of some outputs with flows of their own."""
+        ...
 
 
 class _Finding(NamedTuple):
@@ -30,37 +44,38 @@ class _Finding(NamedTuple):
     verdict: Verdict
 
 
-def couple(panel: Panel, examiners: Sequence[Examiner], certificates: Sequence[Certificate]) -> list[Certificate]:
+def couple(searched: Search, certificates: Sequence[Certificate]) -> list[Certificate]:
     """The certificates of the outputs of one joint law, with what shapes their dependence added, worst first.
 
     A pair of outputs that fails is tested again before anything is added: a flow that serves every subset serves no
     one perfectly, and what it misses of either output shows in their product.
     """
     found = list(certificates)
-    settings = examiners[0].settings
+    tests = searched.tests
+    settings = tests[0].tester.settings
     pairs = list(combinations(range(len(found)), 2))
-    tests: dict[tuple[int, int], list[_Finding]] = {}
+    tested: dict[tuple[int, int], list[_Finding]] = {}
     twice: set[tuple[int, int]] = set()
     while True:
         for pair in pairs:
-            if pair not in tests:
-                tests[pair] = _test(pair, [examiners[number] for number in pair], _union(found, pair))
-        tested = [finding for pair in pairs for finding in tests[pair]]
-        sure = holm({str(n): finding.verdict.p_value for n, finding in enumerate(tested)}, settings.level)
-        rejected = [tested[int(n)] for n in sure if tested[int(n)].verdict.effect >= settings.least_effect]
+            if pair not in tested:
+                tested[pair] = _test(pair, [tests[number] for number in pair], _union(found, pair))
+        findings = [finding for pair in pairs for finding in tested[pair]]
+        sure = holm({str(n): finding.verdict.p_value for n, finding in enumerate(findings)}, settings.level)
+        rejected = [findings[int(n)] for n in sure if findings[int(n)].verdict.effect >= settings.least_effect]
         if not rejected:
             return found
         worst = max(rejected, key=lambda finding: finding.verdict.statistic)
         if worst.pair not in twice:
             kept = _union(found, worst.pair)
-            closer = panel.look_again(worst.pair, [frozenset()] * 2, [kept] * 2)
-            tests[worst.pair] = _test(worst.pair, closer, kept)
+            closer = searched.look_again(worst.pair, [frozenset()] * 2, [kept] * 2)
+            tested[worst.pair] = _test(worst.pair, closer, kept)
             twice.add(worst.pair)
             continue
         for number in worst.pair:
             found[number] = _with(found[number], worst.unit, worst.verdict)
         changed = {pair for pair in pairs if set(pair) & set(worst.pair)}
-        tests = {pair: done for pair, done in tests.items() if pair not in changed}
+        tested = {pair: done for pair, done in tested.items() if pair not in changed}
         twice -= changed
 
 
@@ -68,13 +83,13 @@ def _union(found: Sequence[Certificate], pair: tuple[int, int]) -> frozenset[str
     return frozenset(found[pair[0]].kept) | frozenset(found[pair[1]].kept)
 
 
-def _test(pair: tuple[int, int], examiners: Sequence[Examiner], kept: frozenset[str]) -> list[_Finding]:
+def _test(pair: tuple[int, int], tests: Sequence[SetTests], kept: frozenset[str]) -> list[_Finding]:
     """Every unit outside a set, against products of features of the latents of two outputs."""
-    removed = examiners[0].removed(kept)
+    removed = tests[0].tester.removed(kept)
     if not removed:
         return []
-    given, clearing = examiners[0].clearing(kept)
-    left, right = (latent_features(examiner.latents(kept))[:, :_ORDERS] for examiner in examiners)
+    given, clearing = tests[0].tester.clearing(kept)
+    left, right = (latent_features(test.latents(kept))[:, :_ORDERS] for test in tests)
     products = clearing((left[:, :, None] * right[:, None, :]).reshape(len(left), -1))
     return [
         _Finding(pair, unit, judge(products, probe_unit(unit, columns, given), clearing))

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from forebear.data.table import Column, Table
+from forebear.data.table import Table
+from forebear.discovery.laws import Laws
+from forebear.discovery.problem import Problem, Rows
 from forebear.flow.sampler import Law
-from forebear.kernel import factors
 
 # Hyper-parameters are chosen on this many distilled rows: the choice costs their cube at every grid point.
 ROWS_TO_TUNE = 1_200
@@ -31,6 +32,35 @@ class Draws(NamedTuple):
     def of(self, outputs: Sequence[int]) -> Draws:
         """The draws of some of the outputs."""
         return self._replace(y=self.y[:, list(outputs)], rivals=self.rivals[..., list(outputs)])
+
+
+class Drawn(NamedTuple):
+    """What the samplers of a batch drew."""
+
+    draws: Draws
+    notes: tuple[str, ...] = ()
+
+
+class _DrawnForm:
+    """How draws are kept."""
+
+    def pack(self, value: Drawn) -> tuple[Mapping[str, np.ndarray], Any]:
+        """The arrays as they are."""
+        return value.draws._asdict(), {"notes": list(value.notes)}
+
+    def unpack(self, arrays: Mapping[str, np.ndarray], about: Any) -> Drawn:
+        """The draws that were packed."""
+        return Drawn(Draws(**arrays), tuple(about["notes"]))
+
+
+DRAWN = _DrawnForm()
+
+
+def draw(problem: Problem, number: int, rows: Rows, laws: Laws) -> Drawn:
+    """Draws of the laws of a batch, each at rows that it has not seen."""
+    inputs = [task.inputs for task in problem.batches[number].tasks]
+    count = problem.settings.kernel.distilled
+    return Drawn(distil(laws.by_fold, rows.fold, rows.table, inputs, count, rng=rows.rng), laws.notes)
 
 
 def distil(
@@ -74,59 +104,3 @@ def distil(
     if not (np.isfinite(own).all() and np.isfinite(rivals).all()):
         raise FloatingPointError("the sampler returned values that are not finite")
     return Draws(rows, z, own, rivals)
-
-
-class Lengthscales(NamedTuple):
-    """Of the kernel's inputs and latents."""
-
-    inputs: float | Mapping[str, float]
-    latents: float
-
-    def of(self, name: str) -> float:
-        """The lengthscale of one input."""
-        return self.inputs if isinstance(self.inputs, float | int) else self.inputs[name]
-
-
-def embed(columns: Sequence[Column], rows: np.ndarray, z: np.ndarray, lengthscales: Lengthscales) -> np.ndarray:
-    """Points (inputs + latents, width, M) of the product kernel, inputs first.
-
-    Real inputs and latents are standardised on the distilled rows, angles are left raw, categories are equal
-    or not.
-    """
-    return factors.stack(
-        [*_embed_inputs(columns, rows, lengthscales.of), *_embed_latents(z, lengthscales.latents)], len(rows)
-    )
-
-
-def embed_inputs(columns: Sequence[Column], rows: np.ndarray, inputs: float | Mapping[str, float]) -> np.ndarray:
-    """The points of the inputs alone."""
-    return factors.stack(_embed_inputs(columns, rows, Lengthscales(inputs, 1.0).of), len(rows))
-
-
-def embed_latents(z: np.ndarray, lengthscale: float) -> np.ndarray:
-    """The points of the latents alone."""
-    return factors.stack(_embed_latents(z, lengthscale), len(z))
-
-
-def _embed_inputs(columns: Sequence[Column], rows: np.ndarray, of: Callable[[str], float]) -> list[np.ndarray]:
-    return [_embed_column(column, column.values[rows], of(column.name)) for column in columns]
-
-
-def _embed_latents(z: np.ndarray, lengthscale: float) -> list[np.ndarray]:
-    return [factors.real(standard(z[:, d]), lengthscale) for d in range(z.shape[1])]
-
-
-def _embed_column(column: Column, values: np.ndarray, lengthscale: float) -> np.ndarray:
-    if column.kind == "category":
-        return factors.category(values)
-    if column.kind == "periodic":
-        assert column.period is not None
-        return factors.periodic(values, column.period, lengthscale)
-    return factors.real(standard(values), lengthscale)
-
-
-def standard(values: np.ndarray) -> np.ndarray:
-    """Mean 0 and standard deviation 1 in every column; zeros where the values never vary."""
-    spread = values.std(axis=0)
-    # A column can be constant on the distilled rows although it is not in the table (a rare flag).
-    return (values - values.mean(axis=0)) / np.where(spread > 0, spread, 1.0)

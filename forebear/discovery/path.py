@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, MutableMapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
-from forebear.discovery.distil import Lengthscales
+from forebear.discovery.embed import Lengthscales
 from forebear.kernel.memory import dense_rows
 from forebear.kernel.product import Dense, Tiled
 from forebear.kernel.ridge import ridge
 from forebear.kernel.threads import one_thread
+from forebear.storage.checkpoint import EntryForm, Journal
 
 
 @dataclass(frozen=True)
@@ -105,6 +107,16 @@ class Fit(NamedTuple):
     """(units there, targets)"""
 
 
+Fits = Journal[tuple[int, ...], Fit]
+"""fits of one walk, by the numbers of the units that are left"""
+
+FIT_ENTRIES: EntryForm[tuple[int, ...], Fit] = EntryForm(
+    lambda units, fit: {"units": units, **fit._asdict()},
+    lambda record: (tuple(record["units"]), Fit(**{field: record[field] for field in Fit._fields})),
+)
+"""how they are kept"""
+
+
 _UNIT = Lengthscales(1.0, 1.0)
 
 
@@ -116,7 +128,7 @@ def prune(
     *,
     drop: float = 0.0,
     lengthscales: Lengthscales = _UNIT,
-    fits: MutableMapping[tuple[int, ...], Fit] | None = None,
+    fits: Fits | None = None,
     tick: Callable[[float], None] = lambda share: None,
 ) -> list[Path]:
     """For each target: fit, score, remove the unit with the least score, and so on down to none.
@@ -126,8 +138,8 @@ def prune(
     inputs) stay. `nugget` is against factors of 1 + k. While more than `MANY` units are left, the share `drop` of
     them with the least scores goes at once; 0 removes one at a time throughout. The lengthscales are recorded, not
     used: they are already in `points`. Targets walk down side by side, and share the kernel and its factorisation as
-    long as the same units are left; at most one kernel a target is held at a time. `fits` holds those of the same
-    walk that are known already, by the numbers of the units that are left, and takes up the others.
+    long as the same units are left; at most one kernel a target is held at a time. `fits` are those of the same walk
+    that are known already, by the numbers of the units that are left; it takes up the others.
 
     >>> rng = np.random.default_rng(0)
     >>> x = rng.normal(size=(3, 1, 200))
@@ -136,7 +148,7 @@ def prune(
     ('b', ('b',), 4)
     """
     with one_thread():
-        return _prune(points, y, units, nugget, drop, lengthscales, {} if fits is None else fits, tick)
+        return _prune(points, y, units, nugget, drop, lengthscales, Fits() if fits is None else fits, tick)
 
 
 def _prune(
@@ -146,7 +158,7 @@ def _prune(
     nugget: float,
     drop: float,
     lengthscales: Lengthscales,
-    fits: MutableMapping[tuple[int, ...], Fit],
+    fits: Fits,
     tick: Callable[[float], None],
 ) -> list[Path]:
     names = tuple(units)
@@ -160,11 +172,9 @@ def _prune(
         going = 1 if left <= MANY else max(1, min(int(drop * left), left - MANY))
         while level:
             active, (kernel, here) = level.popitem()
-            if active not in fits:
-                members = [units[names[u]] for u in active]
-                factors = always + sum(map(len, members))
-                fits[active] = _fit(kernel, y[:, [walk.target for walk in here]], nugget, factors, members)
-            fit = fits[active]
+            members = [units[names[u]] for u in active]
+            targets = [walk.target for walk in here]
+            fit = fits.load_or(active, partial(_fit, kernel, y[:, targets], nugget, always, members))
             fresh: dict[tuple[int, ...], list[int]] = {}
             for place, walk in enumerate(here):
                 walk.note(fit.nsr[place], fit.nugget)
@@ -191,7 +201,8 @@ def _prune(
     return [walk.path(names, lengthscales) for walk in walks]
 
 
-def _fit(kernel: Dense | Tiled, y: np.ndarray, nugget: float, factors: int, members: Sequence[Sequence[int]]) -> Fit:
+def _fit(kernel: Dense | Tiled, y: np.ndarray, nugget: float, always: int, members: Sequence[Sequence[int]]) -> Fit:
+    factors = always + sum(map(len, members))
     fit = ridge(kernel, y, nugget * 0.5**factors)
     energy = kernel.energies(fit.alpha, members).tolist() if members else []
     return Fit(fit.nsr.tolist(), fit.signal.tolist(), fit.nugget * 2.0**factors, energy)

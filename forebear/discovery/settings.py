@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any
 
-from forebear.discovery.examiner import CertificateSettings
+from forebear.discovery.tester import CertificateSettings
 from forebear.errors import InputError, near_miss
 from forebear.flow import settings as flow
 from forebear.kernel import settings as kernel

@@ -2,43 +2,64 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, MutableMapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from forebear.data.question import Question
 from forebear.data.table import Column, Table
-from forebear.discovery.distil import Draws, Lengthscales, embed, embed_inputs, embed_latents, standard
-from forebear.discovery.path import Fit, Path, prune
+from forebear.discovery.distil import Drawn, Draws
+from forebear.discovery.embed import Lengthscales, embed, embed_inputs, embed_latents, standard
+from forebear.discovery.path import FIT_ENTRIES, Fits, Path, prune
+from forebear.discovery.problem import ALONE, Context, Problem, rows_of
 from forebear.discovery.settings import Settings
 from forebear.kernel.room import room
 from forebear.kernel.settings import KernelSettings
 from forebear.kernel.tune import Choice, choose
 
-Fits = Callable[[str], MutableMapping[tuple[int, ...], Fit]]
-"""name of a walk -> the fits of it that are known already, and where to put the others"""
-
-# Targets that share a walk at most, and what their kernels may take together. More would leave nothing to share out
-# among the workers of a cluster.
-_SIDE_BY_SIDE, _BYTES = 8, 2**30
+FitsOf = Callable[[str], Fits]
+"""name of a walk -> its fits, those that are known already and room for the others"""
 
 
-def side_by_side(distilled: int) -> int:
-    """Targets whose kernels are held at the same time.
+class Traced(NamedTuple):
+    """The paths of targets that were traced together."""
 
-    >>> side_by_side(2_000), side_by_side(5_000), side_by_side(50_000)
-    (8, 5, 1)
-    """
-    return max(1, min(_SIDE_BY_SIDE, _BYTES // (8 * distilled**2)))
+    paths: tuple[Path, ...]
+    notes: tuple[str, ...] = ()
+
+    def __contains__(self, path: object) -> bool:
+        return any(path is one for one in self.paths)
 
 
-def companies(questions: Sequence[Question], distilled: int) -> list[tuple[int, ...]]:
-    """Numbers of questions whose paths are traced together: they have the same inputs, and there are not too many."""
-    alike: dict[tuple[str, ...], list[int]] = {}
-    for number, question in enumerate(questions):
-        alike.setdefault(question.inputs, []).append(number)
-    most = side_by_side(distilled)
-    return [tuple(some[first : first + most]) for some in alike.values() for first in range(0, len(some), most)]
+class _TracedForm:
+    """How paths are kept."""
+
+    def pack(self, value: Traced) -> tuple[Mapping[str, np.ndarray], Any]:
+        """Numbers and names, which JSON keeps without a loss."""
+        return {}, {"paths": [path.record() for path in value.paths], "notes": list(value.notes)}
+
+    def unpack(self, arrays: Mapping[str, np.ndarray], about: Any) -> Traced:
+        """The paths that were packed."""
+        return Traced(tuple(map(Path.restore, about["paths"])), tuple(about["notes"]))
+
+
+TRACED = _TracedForm()
+
+
+def trace(problem: Problem, number: int, part: int, drawn: Drawn, context: Context = ALONE) -> Traced:
+    """The pruning paths of some targets of a batch, all with the same inputs. Draws no random numbers."""
+    parts = problem.path_batches(number)
+    mine = parts[part]
+    paths, notes = trace_paths(
+        rows_of(problem, number)[0],
+        [problem.batches[number].questions[place] for place in mine],
+        drawn.draws.of(mine),
+        problem.settings,
+        lambda walk: context.kept.journal(f"fits-{part}-{walk}", FIT_ENTRIES),
+        lambda share: context.tick("prune", (part + share) / len(parts)),
+    )
+    return Traced(tuple(paths), tuple(notes))
 
 
 def trace_paths(
@@ -46,7 +67,7 @@ def trace_paths(
     questions: Sequence[Question],
     draws: Draws,
     settings: Settings,
-    fits: Fits = lambda name: {},
+    fits: FitsOf = lambda name: Fits(),
     tick: Callable[[float], None] = lambda share: None,
 ) -> tuple[list[Path], list[str]]:
     """The path of every question, and what there is to say of the way; draws hold an output a question."""
@@ -59,7 +80,7 @@ def _trace_paths(
     questions: Sequence[Question],
     draws: Draws,
     settings: Settings,
-    fits: Fits,
+    fits: FitsOf,
     tick: Callable[[float], None],
 ) -> tuple[list[Path], list[str]]:
     columns = [table.columns[name] for name in questions[0].inputs]
@@ -86,7 +107,7 @@ def _walk(
     draws: Draws,
     choice: Choice,
     kernel: KernelSettings,
-    fits: MutableMapping[tuple[int, ...], Fit],
+    fits: Fits,
     tick: Callable[[float], None],
 ) -> list[Path]:
     """Paths of outputs that share a kernel and the names of what can be removed."""

@@ -7,7 +7,7 @@ the exact law. The built-in ones (`FlowSampler`, `GaussianSampler`, `MeanSampler
 from __future__ import annotations
 
 import abc
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import NamedTuple, Protocol, runtime_checkable
@@ -20,10 +20,10 @@ from jax import Array
 from forebear.data.scaling import Encoder
 from forebear.data.table import Table, read_columns
 from forebear.flow.network import Network, stack, unstack
-from forebear.flow.retry import train_steadily
 from forebear.flow.settings import FlowSettings
 from forebear.flow.single import single
-from forebear.flow.train import Rows
+from forebear.flow.train import Rows, Trained, Training, fit
+from forebear.run.notes import told
 
 
 @runtime_checkable
@@ -87,9 +87,10 @@ class NetworkSampler(abc.ABC):
         """The law of the columns of `y` given those of `given`, from two data frames."""
         table = read_columns(given, "the table", list(given.columns))
         task = Task(tuple(given.columns), tuple(y.columns))
-        return self.fit_many(table, [task], [y.to_numpy(float)], np.arange(len(given)), seed=seed)[0]
+        lessons = self.prepare(table, [task], [y.to_numpy(float)], np.arange(len(given)), seed=seed)
+        return lessons.laws(told(fit(lessons.training)))[0]
 
-    def fit_many(
+    def prepare(
         self,
         table: Table,
         tasks: Sequence[Task],
@@ -98,11 +99,11 @@ class NetworkSampler(abc.ABC):
         held_out: np.ndarray | None = None,
         *,
         seed: int,
-        tick: Callable[[float], None] = lambda share: None,
-    ) -> list[NetworkLaw]:
-        """One law a task, trained together on some `rows` of the table, watched on the `held_out` ones.
+    ) -> Lessons:
+        """The training of one law per task, together, on some `rows` of the table, watched on the `held_out` ones.
 
-        y[i] has shape (rows of the table, outputs), the same for every task.
+        y[i] has shape (rows of the table, outputs), the same for every task. `forebear.flow.train.fit` does the
+        training, and `Lessons.laws` makes laws of what it learned.
         """
         names = [name for name in table.columns if any(name in task.inputs for task in tasks)]
         encoder = Encoder.of(table, names)
@@ -111,22 +112,33 @@ class NetworkSampler(abc.ABC):
         values = np.stack(y)
         centre, scale = values.mean(axis=1), values.std(axis=1)
         scaled = (values - centre[:, None]) / scale[:, None]
-        models = self._train(
-            Rows(x[rows], scaled[:, rows]),
-            None if held_out is None else Rows(x[held_out], scaled[:, held_out]),
-            masks,
-            seed,
-            tick,
-        )
-        each = unstack(models, len(tasks))
-        return [NetworkLaw(self, each[i], encoder, task.inputs, centre[i], scale[i]) for i, task in enumerate(tasks)]
-
-    def _train(
-        self, data: Rows, held_out: Rows | None, masks: np.ndarray, seed: int, tick: Callable[[float], None]
-    ) -> Network:
         rng = np.random.default_rng(seed)
-        models = stack([self.make(data.x.shape[1], data.y.shape[2], rng=rng) for _ in range(len(data.y))])
-        return train_steadily(models, self.loss, data, held_out, masks, self.settings, seed=seed, tick=tick)
+        models = stack([self.make(x.shape[1], values.shape[2], rng=rng) for _ in tasks])
+        watched = None if held_out is None else Rows(x[held_out], scaled[:, held_out])
+        data = Rows(x[rows], scaled[:, rows])
+        training = Training(models, self.loss, data, watched, masks, self.settings, seed)
+        return Lessons(self, training, encoder, tuple(tasks), centre, scale)
+
+
+@dataclass(frozen=True, eq=False)
+class Lessons:
+    """A training, and what turns its networks into laws: raw numbers in, raw numbers out."""
+
+    sampler: NetworkSampler
+    training: Training
+    encoder: Encoder
+    tasks: tuple[Task, ...]
+    centre: np.ndarray
+    """(tasks, outputs)"""
+    scale: np.ndarray
+
+    def laws(self, trained: Trained) -> list[NetworkLaw]:
+        """One law per task."""
+        each = unstack(trained.models, len(self.tasks))
+        return [
+            NetworkLaw(self.sampler, each[i], self.encoder, task.inputs, self.centre[i], self.scale[i])
+            for i, task in enumerate(self.tasks)
+        ]
 
 
 @dataclass(frozen=True, eq=False)

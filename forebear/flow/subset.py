@@ -6,7 +6,7 @@ whatever the other inputs are.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import equinox as eqx
@@ -17,11 +17,10 @@ from jax import Array
 from jax.typing import ArrayLike
 
 from forebear.flow.network import Network, stack, unstack
-from forebear.flow.retry import train_steadily
 from forebear.flow.settings import FlowSettings
 from forebear.flow.single import single
 from forebear.flow.solve import integrate
-from forebear.flow.train import Rows
+from forebear.flow.train import Rows, Trained, Training
 
 
 class MaskedNetwork(eqx.Module):
@@ -93,7 +92,7 @@ def _pull(model: MaskedNetwork, x: Array, y: Array, on: Array, settings: FlowSet
     return integrate(velocity, y, settings, backward=True)
 
 
-def fit_subset_flow(
+def prepare_subset_flow(
     x: np.ndarray,
     y: np.ndarray,
     fold: np.ndarray,
@@ -104,13 +103,12 @@ def fit_subset_flow(
     settings: FlowSettings,
     *,
     seed: int,
-    tick: Callable[[float], None] = lambda share: None,
-) -> SubsetFlow:
-    """Train on features x (rows, features) and standardised targets y (targets, rows, outputs).
+) -> list[Training]:
+    """The trainings, one per fold, on features x (rows, features) and standardised y (targets, rows, outputs).
 
     `owners` gives the unit of each feature. For each target, `seen` (targets, features) says which features are among
     its inputs, `allowed` (targets, units) which units may be masked or not, `always` which are never masked. `fold`
-    (rows,) numbers the flow that does not see a row; -1 where all of them do.
+    (rows,) numbers the flow that does not see a row; -1 where all of them do. `make_subset_flow` is the way on.
     """
     units = allowed.shape[1]
     full = np.concatenate([x, np.ones((len(x), 2 * units))], axis=1).astype(np.float32)
@@ -129,16 +127,16 @@ def fit_subset_flow(
         )
         return MaskedNetwork(network, tuple(owners), units)
 
-    models = []
+    trainings = []
     for number in range(folds):
         rows = np.flatnonzero(fold != number)[:size]
         rng = np.random.default_rng(seed + number)
         stacked = stack([make(rng) for _ in range(len(y))])
-
-        def inner(share: float, done: int = number) -> None:
-            tick((done + share) / folds)
-
         data = Rows(full[rows], y[:, rows])
-        fitted = train_steadily(stacked, _loss, data, None, masks, settings, seed=seed + number, tick=inner)
-        models.append(unstack(fitted, len(y)))
-    return SubsetFlow(models, replace(settings, ode_steps=_STEPS))
+        trainings.append(Training(stacked, _loss, data, None, masks, settings, seed + number))
+    return trainings
+
+
+def make_subset_flow(trained: Sequence[Trained], targets: int, settings: FlowSettings) -> SubsetFlow:
+    """The flow of these trainings, one per fold."""
+    return SubsetFlow([unstack(one.models, targets) for one in trained], replace(settings, ode_steps=_STEPS))

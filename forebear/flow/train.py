@@ -7,6 +7,7 @@ call with tables of the same shape compiles nothing.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
@@ -22,7 +23,6 @@ from jax.typing import ArrayLike
 from forebear.flow.settings import FlowSettings
 from forebear.flow.shuffle import rows_at
 from forebear.flow.single import single
-from forebear.run.parts import remembered
 
 Model = TypeVar("Model", bound=eqx.Module)
 Loss = Callable[[Any, Array, Array, Array], Array]
@@ -72,9 +72,53 @@ class _Best(NamedTuple):
 
 # A training whose loss ends at so many times that of its first steps has left the region where it could learn.
 _EXPLODED = 100.0
+# Attempts at a training, each at a tenth of the rate of the one before.
+_ATTEMPTS = 3
 
 
-@remembered
+class Training(NamedTuple):
+    """Everything that a training depends on: the same one gives the same weights, to the last bit."""
+
+    models: Any
+    """untrained, stacked along a leading axis"""
+    loss: Loss
+    data: Rows
+    held_out: Rows | None
+    masks: Any
+    """(models, features)"""
+    settings: FlowSettings
+    seed: int
+
+
+class Trained(NamedTuple):
+    """What comes out of a training."""
+
+    models: Any
+    """stacked, as they went in"""
+    notes: tuple[str, ...] = ()
+    """what went otherwise than asked"""
+
+
+def fit(training: Training, tick: Callable[[float], None] = lambda share: None) -> Trained:
+    """Train, again at a tenth of the rate where it diverges, twice; then it is an error.
+
+    The notes say how often that was; if the last attempt fails as well, they travel with the exception.
+    """
+    models, loss, data, held_out, masks, settings, seed = training
+    notes: list[str] = []
+    while True:
+        try:
+            fitted = train(models, loss, data, held_out, masks, settings, key=jr.key(seed), tick=tick)
+            return Trained(fitted, tuple(notes))
+        except Diverged as trouble:
+            if len(notes) == _ATTEMPTS - 1:
+                for note in notes:
+                    trouble.add_note(note)
+                raise
+            settings = replace(settings, rate=settings.rate / 10)
+            notes.append(f"{trouble}; training again at {settings.rate:g}")
+
+
 def train(
     models: Model,
     loss: Loss,

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from forebear.api.found import Found
 from forebear.discovery.action import Action
 from forebear.discovery.certificate import Certificate
 from forebear.discovery.dependence import Verdict
-from forebear.discovery.found import Found
 from forebear.report.evidence import Evidence
 from forebear.report.provenance import provenance, source_file
 from forebear.report.sentences import Name, Sentence, answers

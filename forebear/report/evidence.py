@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from forebear.discovery.found import Found
+from forebear.api.found import Found
 from forebear.errors import InputError
 from forebear.twin.settings import TwinSettings
 from forebear.twin.spline import SplineModel

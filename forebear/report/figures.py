@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import FancyArrowPatch
 
-from forebear.discovery.found import Found
+from forebear.api.found import Found
 
 # Colour-blind safe (Okabe and Ito): blue for what is kept, vermilion for the jump, grey for what is gone.
 KEPT, JUMP, GONE, INK = "#0072B2", "#D55E00", "#9A9A9A", "#222222"

@@ -11,7 +11,7 @@ import networkx as nx
 import numpy as np
 import pandas as pd
 
-from forebear.discovery.found import Found
+from forebear.api.found import Found
 from forebear.errors import InputError, near_miss
 from forebear.storage.files import write_bytes
 
@@ -25,7 +25,7 @@ def adjacency(found: Found, weight: str | None = None) -> pd.DataFrame:
     """The work of `Found.adjacency`.
 
     >>> from forebear.data.question import Question
-    >>> from forebear.discovery.distil import Lengthscales
+    >>> from forebear.discovery.embed import Lengthscales
     >>> from forebear.discovery.path import Path
     >>> path = Path(("a", "b"), ("b", "a"), (0.1, 0.1, 0.9), np.ones((3, 2)), (1.0,) * 3, Lengthscales({}, 1.0))
     >>> question = Question("y", ("a", "b"), {"a": ("a",), "b": ("b",)}, ())

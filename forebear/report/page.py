@@ -15,7 +15,7 @@ from forebear.report.evidence import Evidence, evidence
 from forebear.storage.files import write_bytes
 
 if TYPE_CHECKING:
-    from forebear.discovery.found import Found
+    from forebear.api.found import Found
     from forebear.twin.twin import Twin
 
 ENDINGS = (".html", ".htm")

@@ -12,8 +12,8 @@ from pathlib import PurePath
 from typing import Any
 
 import forebear
+from forebear.api.found import Found
 from forebear.data.table import fingerprint
-from forebear.discovery.found import Found
 from forebear.discovery.settings import PRESETS
 
 _LIBRARIES = ("jax", "equinox", "numpy", "scipy", "pandas")

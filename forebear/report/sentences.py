@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+from forebear.api.found import Found
 from forebear.discovery.certificate import Certificate
-from forebear.discovery.found import Found
 
 
 class Name(NamedTuple):

@@ -9,8 +9,8 @@ from typing import Any
 
 import pandas as pd
 
+from forebear.api.found import Found
 from forebear.discovery.action import Action
-from forebear.discovery.found import Found
 from forebear.errors import InputError
 from forebear.storage.files import write_bytes
 
@@ -25,7 +25,7 @@ def flat_table(found: Found) -> pd.DataFrame:
 
     >>> import numpy as np
     >>> from forebear.data.question import Question
-    >>> from forebear.discovery.distil import Lengthscales
+    >>> from forebear.discovery.embed import Lengthscales
     >>> from forebear.discovery.path import Path
     >>> path = Path(("a", "b"), ("b", "a"), (0.1, 0.1, 0.9), np.ones((3, 2)), (1.0,) * 3, Lengthscales({}, 1.0))
     >>> question = Question("y", ("a", "b"), {"a": ("a",), "b": ("b",)}, ())

@@ -66,7 +66,7 @@ def pruning_time(seed: int, quick: bool) -> Rows:
 
     What is pruned is a table of increments with a latent that means nothing: the time depends on sizes alone.
     """
-    from forebear.discovery.distil import standard
+    from forebear.discovery.embed import standard
     from forebear.discovery.path import prune
     from forebear.kernel.settings import KernelSettings
 

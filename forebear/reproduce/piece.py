@@ -11,7 +11,7 @@ from forebear.reproduce.experiment import CERTIFIED, JUMP, Part
 from forebear.reproduce.sittings import sit_down
 
 if TYPE_CHECKING:
-    from forebear.discovery.found import Found
+    from forebear.api.found import Found
     from forebear.systems import System
 
 QUICK = {"steps": 400, "batch": 256, "distilled": 400, "subset_steps": 400, "tested": 1_500}

@@ -15,7 +15,7 @@ from forebear.reproduce import find_experiment
 from forebear.reproduce.experiment import Claim, Evidence, Experiment
 from forebear.reproduce.piece import Piece, work
 from forebear.run.engine import as_done
-from forebear.run.progress import progress as show_progress
+from forebear.run.events import progress as show_progress
 from forebear.storage.files import write_json
 from forebear.storage.folder import RunFolder
 from forebear.storage.lock import alone_in

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+NOT_KEPT = "Error (reading|writing) persistent compilation cache"
+"""what JAX says when compiled code that was kept cannot be used: it costs time, and is not about the data"""
+
 _MAPS, _LIMIT = Path("/proc/self/maps"), Path("/proc/sys/vm/max_map_count")
 _SHARE = 0.5
 

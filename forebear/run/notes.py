@@ -1,65 +1,55 @@
-"""Warnings on their way from the work to the user: gathered where they arise, told once, kept with the result."""
+"""What went otherwise than asked: notes travel with results, and are told once, where the user called."""
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
-
-_FOR_USERS = (RuntimeWarning, UserWarning)
-NOT_KEPT = "Error (reading|writing) persistent compilation cache"
-"""what JAX says when compiled code that was kept cannot be used: it costs time, and is not about the data"""
+from collections.abc import Iterable
+from typing import Protocol, TypeVar
 
 
-@contextmanager
-def gathered() -> Iterator[list[str]]:
-    """Warnings a user can act on end up in the list; those for developers go their usual way.
+class Noted(Protocol):
+    """A result with notes."""
 
-    If the work fails, they travel with the exception.
-
-    >>> with gathered() as notes:
-    ...     warnings.warn("one")
-    ...     warnings.warn("one")
-    >>> notes
-    ['one']
-    """
-    notes: list[str] = []
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        warnings.filterwarnings("ignore", message=NOT_KEPT)
-        try:
-            yield notes
-        except Exception as error:
-            for note in _texts(caught):
-                error.add_note(note)
-            raise
-    notes += _texts(caught)
-    for one in caught:
-        if not issubclass(one.category, _FOR_USERS):
-            warnings.warn_explicit(one.message, one.category, one.filename, one.lineno)
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What the user should know of the way there."""
+        ...
 
 
-def _texts(caught: Iterable[warnings.WarningMessage]) -> list[str]:
-    return list(dict.fromkeys(str(one.message) for one in caught if issubclass(one.category, _FOR_USERS)))
+Result = TypeVar("Result", bound=Noted)
 
 
-class Teller:
+def told(result: Result, stacklevel: int = 3) -> Result:
+    """Tell the notes of a result as warnings, and hand it on."""
+    for note in result.notes:
+        warnings.warn(note, RuntimeWarning, stacklevel=stacklevel)
+    return result
+
+
+class WarnOnce:
     """Tells every note once.
 
-    >>> teller = Teller()
+    >>> tell = WarnOnce(["zero"])
     >>> with warnings.catch_warnings(record=True) as caught:
     ...     warnings.simplefilter("always")
-    ...     teller(["one", "two"])
-    ...     teller(["two"])
-    >>> [str(one.message) for one in caught]
-    ['one', 'two']
+    ...     _ = tell(["one", "two"])
+    ...     _ = tell(["two", "zero"])
+    >>> [str(one.message) for one in caught], tell.notes
+    (['one', 'two'], ('zero', 'one', 'two'))
     """
 
-    def __init__(self) -> None:
-        self.told: dict[str, None] = {}
+    def __init__(self, known: Iterable[str] = ()) -> None:
+        self._told = dict.fromkeys(known)
 
-    def __call__(self, notes: Iterable[str]) -> None:
-        for note in notes:
-            if note not in self.told:
-                self.told[note] = None
-                warnings.warn(note, RuntimeWarning, stacklevel=3)
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """All that was told, and what was known from the start."""
+        return tuple(self._told)
+
+    def __call__(self, notes: Iterable[str], stacklevel: int = 3) -> list[str]:
+        """Those of the notes that are new, which are told."""
+        fresh = [note for note in dict.fromkeys(notes) if note not in self._told]
+        for note in fresh:
+            self._told[note] = None
+            warnings.warn(note, RuntimeWarning, stacklevel=stacklevel)
+        return fresh

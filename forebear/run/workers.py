@@ -6,6 +6,7 @@ import multiprocessing
 import os
 import signal
 import threading
+import warnings
 from collections import Counter, deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -14,6 +15,7 @@ from multiprocessing.connection import Connection, wait
 from typing import Any
 
 from forebear.errors import InputError
+from forebear.run.compiled import NOT_KEPT
 
 TRIES = 2
 """of a piece whose worker dies; the last one has the machine to itself"""
@@ -133,6 +135,7 @@ def _how(status: int | None) -> str:
 
 def _serve(connection: Connection, function: Callable[[Any], Any]) -> None:
     threading.Thread(target=_end_with_parent, daemon=True).start()
+    warnings.filterwarnings("ignore", message=NOT_KEPT)
     with suppress(EOFError, OSError):  # the parent has gone
         connection.send(None)
         while True:

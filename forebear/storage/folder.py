@@ -3,11 +3,24 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from forebear.errors import InputError
 from forebear.storage.files import SCRATCH, read_json, write_json
+from forebear.storage.lock import alone_in
+
+
+@contextmanager
+def open_run(out: str | Path, identity: dict[str, Any]) -> Iterator[RunFolder]:
+    """A run folder, for this process alone until the block is left; one that holds another run is refused."""
+    check_run(Path(out), identity)
+    with alone_in(out):
+        folder = RunFolder(out, identity)
+        folder.tidy()
+        yield folder
 
 
 class RunFolder:

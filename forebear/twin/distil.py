@@ -13,9 +13,9 @@ from jax import Array
 from scipy.special import ndtri
 
 from forebear.flow.network import Network, stack
-from forebear.flow.retry import train_steadily
 from forebear.flow.settings import FlowSettings
-from forebear.flow.train import Rows
+from forebear.flow.train import Rows, Training, fit
+from forebear.run.notes import told
 from forebear.twin.encode import InputCode
 from forebear.twin.model import Perceptrons
 from forebear.twin.spline import Spline, SplineModel
@@ -125,7 +125,8 @@ def _train(
     sizes = {"width": _WIDTH, "depth": _DEPTH, "activation": _ACTIVATION}
     models = stack([Network(x.shape[1], 1 + 2 * _STEPS, rng=rng, **sizes) for _ in y])
     seed = int(rng.integers(2**31))
-    fitted = train_steadily(models, loss, Rows(x, y.astype(np.float32)), None, masks, settings, seed=seed, tick=tick)
+    data = Rows(x, y.astype(np.float32))
+    fitted = told(fit(Training(models, loss, data, None, masks, settings, seed), tick)).models
     first = fitted.weights[0] * jnp.asarray(masks[:, :, None], jnp.float32)
     return Perceptrons((first, *fitted.weights[1:]), fitted.biases, _ACTIVATION)
 

@@ -11,7 +11,9 @@ from forebear.data.table import Column, Table
 from forebear.errors import InputError, check_whole, near_miss
 from forebear.flow.sampler import NetworkLaw, Task
 from forebear.flow.samplers import FlowSampler
+from forebear.flow.train import fit
 from forebear.run.compiled import spare_maps
+from forebear.run.notes import told
 from forebear.twin.model import FlowModel, Perceptrons, masked
 from forebear.twin.settings import TwinSettings
 from forebear.twin.twin import RANGE_QUANTILES, Range, Target, Twin
@@ -54,7 +56,8 @@ def fit_twin(
     stacked = [np.stack(y, axis=1)] if joint else [values[:, None] for values in y]
     rows, held_out = _split(table.rows, settings.held_out, rng)
     sampler = FlowSampler(settings.flow)
-    laws = sampler.fit_many(table, tasks, stacked, rows, held_out, seed=int(rng.integers(2**31)), tick=tick)
+    lessons = sampler.prepare(table, tasks, stacked, rows, held_out, seed=int(rng.integers(2**31)))
+    laws = lessons.laws(told(fit(lessons.training, tick)))
     columns = laws[0].encoder.codes
     return Twin(
         columns,

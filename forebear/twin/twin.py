@@ -19,7 +19,7 @@ from scipy.special import ndtri
 from forebear.data.dequantise import Dequantiser
 from forebear.data.scaling import ColumnCode
 from forebear.errors import InputError, check_whole
-from forebear.run.progress import progress as show_progress
+from forebear.run.events import progress as show_progress
 from forebear.storage.memory import check_room
 from forebear.twin import mass
 from forebear.twin.batches import in_pieces

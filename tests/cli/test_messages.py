@@ -13,10 +13,10 @@ from scipy import sparse
 from toys import toy_twin
 
 import forebear as fb
+from forebear.api.found import Found
 from forebear.benchmarks import measure
 from forebear.data.question import Question
-from forebear.discovery.distil import Lengthscales
-from forebear.discovery.found import Found
+from forebear.discovery.embed import Lengthscales
 from forebear.systems import heat, langevin, pendulum
 
 

@@ -16,7 +16,7 @@ from forebear.benchmarks.suite import SUITE
 from forebear.data.question import Question
 from forebear.data.table import Column
 from forebear.discovery.action import Action, action
-from forebear.discovery.certify import certify
+from forebear.discovery.certify import certify_targets
 from forebear.discovery.dependence import (
     Clearing,
     Verdict,
@@ -28,8 +28,8 @@ from forebear.discovery.dependence import (
     probe_unit,
     verdict_of,
 )
-from forebear.discovery.examiner import CertificateSettings
 from forebear.discovery.search import Evidence, search, weigh
+from forebear.discovery.tester import CertificateSettings, SetTests
 
 QUICK: dict[str, Any] = {"steps": 200, "distilled": 300, "width": 32, "depth": 2}
 """a cheap pruning path: the certificate does not need a good one"""
@@ -119,24 +119,24 @@ def test_pairs_equal_one_product_at_a_time(units: int) -> None:
 
 
 class Look:
-    """An examiner of y with candidates a, b and c that finds out of a set whatever of `needed` is not in it."""
+    """A tester of y with candidates a, b and c that finds out of a set whatever of `needed` is not in it."""
 
     question = Question("y", ("a", "b", "c"), {name: (name,) for name in "abc"}, ())
     settings = CertificateSettings()
 
     def __init__(self, needed: str, shift: float):
         self.needed, self.shift = needed, shift
-        self.seen: dict[frozenset[str], Evidence] = {}
 
-    def examine(self, kept: frozenset[str]) -> Evidence:
-        if kept not in self.seen:
-            sure = Verdict(9.0, 1e-9, 0.1, 1, ("a",), self.shift)
-            nothing = Verdict(1.0, 0.5, 0.0, 1, ())
-            out = {name: sure if name in self.needed else nothing for name in "abc" if name not in kept}
-            self.seen[kept] = Evidence(out, nothing, frozenset(set(self.needed) - kept))
-        return self.seen[kept]
+    def latents(self, kept: frozenset[str]) -> np.ndarray:
+        return np.zeros(1)
 
-    def action(self, kept: frozenset[str], unit: str) -> Action:
+    def test(self, kept: frozenset[str], z: np.ndarray) -> Evidence:
+        sure = Verdict(9.0, 1e-9, 0.1, 1, ("a",), self.shift)
+        nothing = Verdict(1.0, 0.5, 0.0, 1, ())
+        out = {name: sure if name in self.needed else nothing for name in "abc" if name not in kept}
+        return Evidence(out, nothing, frozenset(set(self.needed) - kept))
+
+    def action(self, without: frozenset[str], unit: str, z: np.ndarray) -> Action:
         return Action(1.0, 0.0, 0.0, 0.0)
 
 
@@ -147,10 +147,12 @@ def test_the_second_look_drops_what_is_not_needed_and_adds_what_is(
     first: str, closer: str, answer: tuple[str, ...]
 ) -> None:
     class Looks:
-        def look_again(self, numbers: list[int], doubtful: Any, sure: Any) -> list[Look]:
-            return [Look(closer, 0.2)]
+        tests = (SetTests(Look(first, 0.02)),)  # type: ignore[arg-type]
 
-    [certificate] = certify(Looks(), [Look(first, 0.02)], [[()]])  # type: ignore[arg-type]
+        def look_again(self, numbers: list[int], doubtful: Any, sure: Any) -> list[SetTests]:
+            return [SetTests(Look(closer, 0.2))]  # type: ignore[arg-type]
+
+    [certificate] = certify_targets(Looks(), [[()]])  # type: ignore[arg-type]
     assert certificate.kept == answer and certificate.passes
 
 

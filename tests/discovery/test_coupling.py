@@ -11,7 +11,7 @@ from forebear.discovery import coupling
 from forebear.discovery.action import Action
 from forebear.discovery.certificate import Certificate
 from forebear.discovery.dependence import Verdict
-from forebear.discovery.examiner import CertificateSettings
+from forebear.discovery.tester import CertificateSettings
 
 CLEAR, FOUND = Verdict(1.0, 0.5, 0.0, 1, ("c",)), Verdict(9.0, 1e-9, 0.1, 1, ("c",))
 
@@ -33,13 +33,13 @@ def test_a_pair_that_fails_is_tested_again(
         looks.append((numbers, sure))
         return [SimpleNamespace(verdict=second)] * 2
 
-    def test(pair: tuple[int, int], examiners: Any, kept: frozenset[str]) -> list[Any]:
-        return [] if "c" in kept else [coupling._Finding(pair, "c", examiners[0].verdict)]
+    def test(pair: tuple[int, int], tests: Any, kept: frozenset[str]) -> list[Any]:
+        return [] if "c" in kept else [coupling._Finding(pair, "c", tests[0].verdict)]
 
     monkeypatch.setattr(coupling, "_test", test)
-    panel: Any = SimpleNamespace(look_again=look_again)
-    first: Any = SimpleNamespace(settings=CertificateSettings(), verdict=FOUND)
-    one, other = coupling.couple(panel, [first, first], [_certificate("a"), _certificate("b")])
+    first: Any = SimpleNamespace(tester=SimpleNamespace(settings=CertificateSettings()), verdict=FOUND)
+    searched: Any = SimpleNamespace(look_again=look_again, tests=[first, first])
+    one, other = coupling.couple(searched, [_certificate("a"), _certificate("b")])
     assert looks == [((0, 1), [frozenset("ab")] * 2)]
     assert one.kept == kept and ("c" in other.kept) == ("c" in kept)
     assert ("c" in one.actions) == ("c" in kept)

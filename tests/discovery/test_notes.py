@@ -11,8 +11,8 @@ import pandas as pd
 import pytest
 
 import forebear as fb
-from forebear.flow import retry as retry_module
-from forebear.flow.train import Diverged, train
+from forebear.flow import train as training
+from forebear.flow.train import Diverged
 
 QUICK: dict[str, Any] = {"sampler": "mean", "steps": 5, "distilled": 40, "width": 4, "depth": 1, "folds": 1}
 QUICK |= {
@@ -34,7 +34,7 @@ def table() -> pd.DataFrame:
 @pytest.fixture
 def fickle(monkeypatch: pytest.MonkeyPatch) -> None:
     """The first training of a process diverges."""
-    calls = []
+    calls, train = [], training.train
 
     def unlucky(*arguments: Any, **options: Any) -> Any:
         calls.append(True)
@@ -42,7 +42,7 @@ def fickle(monkeypatch: pytest.MonkeyPatch) -> None:
             raise Diverged("training diverged within 3 steps at a rate of 0.005")
         return train(*arguments, **options)
 
-    monkeypatch.setattr(retry_module, "train", unlucky)
+    monkeypatch.setattr(training, "train", unlucky)
 
 
 def test_a_training_that_diverges_is_repeated_and_told(fickle: None, table: pd.DataFrame, tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from forebear import LargestJump, Path
 from forebear.data.table import Column
-from forebear.discovery.distil import Lengthscales, embed, standard
+from forebear.discovery.embed import Lengthscales, embed, standard
 from forebear.discovery.path import prune
 
 ROWS, NAMES = 60, ("a", "b", "c", "d")

@@ -11,6 +11,7 @@ import forebear as fb
 from forebear.data.table import read_columns
 from forebear.flow.sampler import NetworkLaw, Task
 from forebear.flow.samplers import FlowSampler
+from forebear.flow.train import fit
 
 
 @pytest.fixture(scope="module", params=["narrow", "wide"])
@@ -22,7 +23,8 @@ def law(request: pytest.FixtureRequest) -> tuple[NetworkLaw, fb.systems.System]:
     target, inputs = system.targets[0], tuple(system.candidates)
     table = read_columns(system.table, "the table", [*inputs, target], {})
     y = table.columns[target].values[:, None]
-    [trained] = FlowSampler().fit_many(table, [Task(inputs, (target,))], [y], np.arange(table.rows), seed=0)
+    lessons = FlowSampler().prepare(table, [Task(inputs, (target,))], [y], np.arange(table.rows), seed=0)
+    [trained] = lessons.laws(fit(lessons.training))
     return trained, system
 
 

@@ -71,7 +71,7 @@ def test_resumes_after_every_single_unit(
     fb.discover(table, out=tmp_path / "run", **SMALL)
     units = writes.names
     assert units[0] == "run.json" and units[-2:] == ["data.safetensors", "found.json"]
-    assert {"flow-0-0.safetensors", "flow-1-0.safetensors", "draws.safetensors"} <= set(units)
+    assert {"flow-0.safetensors", "flow-1.safetensors", "draws.safetensors"} <= set(units)
     assert {"fits-0-0-1.json", "path-0.json"} <= set(units)
     assert {"subsets-0.safetensors", "subsets-1.safetensors", "examined-0.json", "00000.json"} <= set(units)
     out = tmp_path / "stepwise"
@@ -122,8 +122,8 @@ def test_other_versions_are_refused(table: pd.DataFrame, writes: Writes, tmp_pat
 
 Damage = Callable[[Path], object]
 DAMAGES: dict[str, Damage] = {
-    "weights cut short": lambda p: (p / "flow-0-0.safetensors").write_bytes(b"\x08"),
-    "weights of another shape": lambda p: (p / "flow-0-0.safetensors").write_bytes(
+    "weights cut short": lambda p: (p / "flow-0.safetensors").write_bytes(b"\x08"),
+    "weights of another shape": lambda p: (p / "flow-0.safetensors").write_bytes(
         (p / "draws.safetensors").read_bytes()
     ),
     "draws cut short": lambda p: (p / "draws.safetensors").write_bytes(b""),

@@ -22,7 +22,7 @@ from forebear.data.question import Question, ask, check_questions
 from forebear.data.table import Table, open_frame, read_columns
 from forebear.discovery.action import Action
 from forebear.discovery.certificate import Certificate
-from forebear.discovery.distil import Lengthscales
+from forebear.discovery.embed import Lengthscales
 from forebear.discovery.settings import resolve
 from forebear.twin.twin import Twin
 

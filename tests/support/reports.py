@@ -17,7 +17,7 @@ from forebear.data.scaling import ColumnCode
 from forebear.discovery.action import Action
 from forebear.discovery.certificate import Certificate
 from forebear.discovery.dependence import Verdict
-from forebear.discovery.distil import Lengthscales
+from forebear.discovery.embed import Lengthscales
 from forebear.discovery.path import Path
 from forebear.twin.model import Perceptrons
 from forebear.twin.settings import TwinSettings

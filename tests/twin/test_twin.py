@@ -15,8 +15,8 @@ from scipy.special import ndtri
 from scipy.stats import kstest, norm
 
 import forebear as fb
+from forebear.api.found import Found
 from forebear.data.table import read_columns
-from forebear.discovery.found import Found
 from forebear.twin import batches
 from forebear.twin.fit import fit_twin
 from forebear.twin.settings import TwinSettings

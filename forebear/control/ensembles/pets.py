@@ -26,7 +26,7 @@ from forebear.control.ensembles.plan import act
 from forebear.control.ensembles.renew import renewed
 from forebear.control.ensembles.settings import PetsSettings
 from forebear.errors import check_whole
-from forebear.run.progress import progress as show_progress
+from forebear.run.events import progress as show_progress
 
 
 @dataclass(frozen=True, eq=False)

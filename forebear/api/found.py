@@ -17,7 +17,7 @@ from forebear.data.table import Table, open_frame, read_columns
 from forebear.discovery.certificate import Certificate
 from forebear.discovery.path import Path
 from forebear.errors import InputError, near_miss
-from forebear.run.progress import progress as show_progress
+from forebear.run.events import progress as show_progress
 from forebear.storage.files import read_json, write_json
 
 if TYPE_CHECKING:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
@@ -21,6 +21,7 @@ from forebear.discovery.dependence import (
 from forebear.discovery.dependence_device import OnDevice, Stock
 from forebear.discovery.search import Evidence, weigh
 from forebear.flow.subset import SubsetFlow
+from forebear.storage.checkpoint import Journal
 
 
 @dataclass(frozen=True)
@@ -59,8 +60,8 @@ _MOST_PRODUCTS = 200
 
 
 @dataclass(frozen=True, eq=False)
-class Examiner:
-    """Tests any set of units of one target on the latents of real rows."""
+class SetTester:
+    """Tests any set of units of one target on the latents of real rows. Pure: the same set, the same answer."""
 
     question: Question
     number: int
@@ -77,8 +78,8 @@ class Examiner:
     settings: CertificateSettings
     stock: Stock | None = None
     """the same features on a GPU, if there is one"""
-    seen: dict[frozenset[str], Evidence] = field(default_factory=dict)
-    pulled: dict[frozenset[str], np.ndarray] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+    """of the training of the flow"""
 
     def on(self, kept: frozenset[str]) -> np.ndarray:
         """The mask of a set, kept inputs included."""
@@ -86,18 +87,13 @@ class Examiner:
         mask[[self.places[unit] for unit in (*kept, *self.question.keep)]] = 1
         return mask
 
-    def examine(self, kept: frozenset[str]) -> Evidence:
-        """The evidence on a set; computed once."""
-        if kept not in self.seen:
-            self.seen[kept] = self._examine(kept)
-        return self.seen[kept]
-
-    def _examine(self, kept: frozenset[str]) -> Evidence:
+    def test(self, kept: frozenset[str], z: np.ndarray) -> Evidence:
+        """The evidence on a set, from its latents z (rows,)."""
         settings = self.settings
         if kept.issuperset(self.question.units):
             return weigh({}, None, settings.level, settings.matters)
         test = self._test(kept)
-        latents = test.clear(latent_features(self.latents(kept)))
+        latents = test.clear(latent_features(z))
         unexplained = self._unexplained(kept, test.clear)
 
         def in_units(verdict: Verdict) -> Verdict:
@@ -118,13 +114,12 @@ class Examiner:
             return OnHost(self.columns, self._inside(kept), units)
         return OnDevice(self.stock, self._inside(kept), units)
 
-    def action(self, kept: frozenset[str], unit: str) -> Action:
-        """How a kept unit acts: what the latents of the set without it show of it."""
-        without = kept - {unit}
+    def action(self, without: frozenset[str], unit: str, z: np.ndarray) -> Action:
+        """How a unit acts that is not in the set: what the latents z (rows,) of the set show of it."""
         test = self._test(without)
         given = [self.columns[name] for name in self._inside(without)]
         probe = probe_unit(unit, self.removed(without)[unit], given)
-        return action(test.clear(latent_features(self.latents(without))), test.clear(probe.values))
+        return action(test.clear(latent_features(z)), test.clear(probe.values))
 
     def _unexplained(self, kept: frozenset[str], clear: Callable[[np.ndarray], np.ndarray]) -> float:
         """What the inputs of the set leave open of the target, as a share of its standard deviation: an upper bound.
@@ -160,7 +155,39 @@ class Examiner:
         return [name for name in self.question.inputs if name not in outside]
 
     def latents(self, kept: frozenset[str]) -> np.ndarray:
+        """Latents (rows,) of the real rows, given the set."""
+        return self.flow.latents(self.number, self.x, self.y, self.fold, self.on(kept))[:, 0]
+
+
+class SetTests:
+    """The evidence on sets of one target: each set is tested once, and what a closer look says of it counts.
+
+    The journal holds what was tested before, here or by an earlier process.
+    """
+
+    def __init__(self, tester: SetTester, journal: Journal[frozenset[str], Evidence] | None = None):
+        self.tester = tester
+        self.journal = Journal[frozenset[str], Evidence]() if journal is None else journal
+        self._closer: dict[frozenset[str], Evidence] = {}
+        self._latents: dict[frozenset[str], np.ndarray] = {}
+
+    def examine(self, kept: frozenset[str]) -> Evidence:
+        """The evidence on a set."""
+        if kept in self._closer:
+            return self._closer[kept]
+        return self.journal.load_or(kept, lambda: self.tester.test(kept, self.latents(kept)))
+
+    def take_over(self, closer: SetTests) -> None:
+        """From now on, what a closer look says of the sets that it was asked about."""
+        self._closer.update(closer.journal.found)
+
+    def action(self, kept: frozenset[str], unit: str) -> Action:
+        """How a unit of the set acts."""
+        without = kept - {unit}
+        return self.tester.action(without, unit, self.latents(without))
+
+    def latents(self, kept: frozenset[str]) -> np.ndarray:
         """Latents (rows,) of the real rows, given the set; computed once."""
-        if kept not in self.pulled:
-            self.pulled[kept] = self.flow.latents(self.number, self.x, self.y, self.fold, self.on(kept))[:, 0]
-        return self.pulled[kept]
+        if kept not in self._latents:
+            self._latents[kept] = self.tester.latents(kept)
+        return self._latents[kept]

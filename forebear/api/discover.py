@@ -1,0 +1,113 @@
+"""`forebear.discover`: a table in, a `Found` out."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+from forebear.api.found import Found
+from forebear.discovery.choose import Rule
+from forebear.discovery.execute import Session, run_here, run_in_processes, run_on_cluster
+from forebear.discovery.prepare import Asked, prepare
+from forebear.flow.sampler import Sampler
+from forebear.run.compiled import spare_maps
+from forebear.run.engine import is_cluster
+from forebear.run.events import Listener, listening
+from forebear.storage.folder import open_run
+
+
+def discover(
+    data: Any,
+    targets: str | Sequence[str] | None = None,
+    candidates: Sequence[str] | Mapping[str, Sequence[str]] | None = None,
+    keep: Sequence[str] | Mapping[str, Sequence[str]] = (),
+    groups: Mapping[str, Sequence[str]] | None = None,
+    periodic: Mapping[str, float] | None = None,
+    rule: str | Rule = "certified",
+    preset: str = "fast",
+    runs: int = 1,
+    seed: int = 0,
+    out: str | Path | None = None,
+    jobs: int | Any = 1,
+    progress: bool | Listener | None = None,
+    sampler: str | Sampler = "flow",
+    joint: bool = False,
+    **settings: Any,
+) -> Found:
+    """Find the few inputs that shape the whole conditional law of each target.
+
+    Arguments:
+        data: a pandas, polars or pyarrow table, an xarray dataset, a dict of arrays, or the path of a .csv or
+            .parquet file.
+        targets: a name, a pattern such as "d*", or a list of them; None takes every column in turn as a target of
+            all the others. Wherever columns are named, patterns will do.
+        candidates: the inputs to choose from, for all targets or as {target: list}, which rules edges out; by
+            default every column that is not a target.
+        keep: inputs that are conditioned on and never removed, for all targets or as {target: list}.
+        groups: {name: columns} that are removed together and reported under the name.
+        periodic: {column: period} of angles.
+        rule: "certified", the smallest set whose latents know nothing of the other candidates, with the evidence;
+            "nsr-jump", the published rule, which reads the pruning path; or an object with the interface of
+            `forebear.Rule`, such as a function from a path to names.
+        preset: "fast", or "paper" for the published optimiser, steps, solver, tolerances and kernel.
+        runs: independent repeats, each on a random subset of the rows (`subset`), with its own training and
+            distillation; the answer is what more than half of them chose, and frequencies tell how many.
+        seed: the same data, seed and device give the same result, to the last bit.
+        out: a run folder; all that is finished (a training, a fit, a target, a run) is saved there as it is made; the
+            same call goes on from it after an interruption, with the same result to the last bit.
+        jobs: worker processes, or a `dask.distributed.Client`, to whose workers the table is sent once; trainings,
+            paths of a few targets each and the certificates of each run are its tasks (`forebear.run.cluster`). The
+            result does not depend on it. A worker that dies is replaced; what fails twice is named when all the rest
+            is done and saved.
+        progress: show a bar; None shows it when standard error is a terminal; a function is called with each event,
+            see `forebear.run.events`.
+        sampler: "flow", "gaussian" (mean and spread only), "mean" (functional dependence only), or an object with
+            the interface of `forebear.Sampler`.
+        joint: model all targets by one joint sampler, whose latents all enter the kernel; the targets must then
+            have the same inputs.
+        **settings: any field of `FlowSettings`, `KernelSettings` and `CertificateSettings`, `folds` and `subset`.
+
+    Returns:
+        A `Found`: ancestors, graph, certificates, effects, paths, frequencies, plots.
+
+    >>> import numpy as np, pandas as pd
+    >>> rng = np.random.default_rng(3)
+    >>> table = pd.DataFrame(rng.normal(size=(2_000, 3)), columns=["a", "b", "c"])
+    >>> table["y"] = table["b"] * rng.normal(size=2_000)  # b moves the spread of y, nothing moves its mean
+    >>> found = discover(table, "y", steps=300, distilled=500)
+    >>> found.ancestors
+    {'y': ('b',)}
+    """
+    started = time.perf_counter()
+    spare_maps()
+    asked = Asked(
+        data, targets, candidates, keep, groups, periodic, rule, preset, sampler, joint, runs, seed, settings
+    )
+    problem, questions, record, memory = prepared = prepare(asked, jobs)
+    with ExitStack() as stack:
+        tell = stack.enter_context(listening(progress))
+        folder = None if out is None else stack.enter_context(open_run(out, prepared.identity()))
+        session = Session(problem, folder, tell)
+        if is_cluster(jobs):
+            run_on_cluster(session, jobs)
+        elif jobs > 1 and len(session.waiting) > 1:
+            run_in_processes(session, jobs)
+        else:
+            run_here(session)
+    by_run = session.by_run(record["runs"])
+    found = Found(
+        {question.target: question for question in questions},
+        tuple({q.target: run[q.target].path for q in questions} for run in by_run),
+        tuple({q.target: run[q.target].chosen for q in questions} for run in by_run),
+        tuple({q.target: c for q in questions if (c := run[q.target].certificate) is not None} for run in by_run),
+        {**record, "estimated_gb": round(memory.total / 1e9, 2)},
+        time.perf_counter() - started,
+        problem.table,
+        session.notes.notes,
+    )
+    if out is not None:
+        found.save(out)
+    return found

@@ -1,0 +1,67 @@
+"""Rows of the table and latents as points of the product kernel."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from forebear.data.table import Column
+from forebear.kernel import factors
+
+
+class Lengthscales(NamedTuple):
+    """Of the kernel's inputs and latents."""
+
+    inputs: float | Mapping[str, float]
+    latents: float
+
+    def of(self, name: str) -> float:
+        """The lengthscale of one input."""
+        return self.inputs if isinstance(self.inputs, float | int) else self.inputs[name]
+
+
+def embed(columns: Sequence[Column], rows: np.ndarray, z: np.ndarray, lengthscales: Lengthscales) -> np.ndarray:
+    """Points (inputs + latents, width, M) of the product kernel, inputs first.
+
+    Real inputs and latents are standardised on the distilled rows, angles are left raw, categories are equal
+    or not.
+    """
+    return factors.stack(
+        [*_embed_inputs(columns, rows, lengthscales.of), *_embed_latents(z, lengthscales.latents)], len(rows)
+    )
+
+
+def embed_inputs(columns: Sequence[Column], rows: np.ndarray, inputs: float | Mapping[str, float]) -> np.ndarray:
+    """The points of the inputs alone."""
+    return factors.stack(_embed_inputs(columns, rows, Lengthscales(inputs, 1.0).of), len(rows))
+
+
+def embed_latents(z: np.ndarray, lengthscale: float) -> np.ndarray:
+    """The points of the latents alone."""
+    return factors.stack(_embed_latents(z, lengthscale), len(z))
+
+
+def _embed_inputs(columns: Sequence[Column], rows: np.ndarray, of: Callable[[str], float]) -> list[np.ndarray]:
+    return [_embed_column(column, column.values[rows], of(column.name)) for column in columns]
+
+
+def _embed_latents(z: np.ndarray, lengthscale: float) -> list[np.ndarray]:
+    return [factors.real(standard(z[:, d]), lengthscale) for d in range(z.shape[1])]
+
+
+def _embed_column(column: Column, values: np.ndarray, lengthscale: float) -> np.ndarray:
+    if column.kind == "category":
+        return factors.category(values)
+    if column.kind == "periodic":
+        assert column.period is not None
+        return factors.periodic(values, column.period, lengthscale)
+    return factors.real(standard(values), lengthscale)
+
+
+def standard(values: np.ndarray) -> np.ndarray:
+    """Mean 0 and standard deviation 1 in every column; zeros where the values never vary."""
+    spread = values.std(axis=0)
+    # A column can be constant on the distilled rows although it is not in the table (a rare flag).
+    return (values - values.mean(axis=0)) / np.where(spread > 0, spread, 1.0)

@@ -1,0 +1,167 @@
+"""From what a user asks for to a problem that can be run: read and check everything before any long work starts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from forebear.data.question import Question, ask, check_questions
+from forebear.data.table import Table, fingerprint, open_frame, read_columns
+from forebear.discovery.choose import Rule, find_rule
+from forebear.discovery.problem import Problem, make_batches
+from forebear.discovery.settings import Settings, resolve
+from forebear.errors import InputError, check_whole, near_miss
+from forebear.flow.sampler import NetworkSampler, Sampler
+from forebear.flow.samplers import SAMPLERS
+from forebear.kernel.memory import dense_rows
+from forebear.kernel.room import kept_bytes
+from forebear.run.engine import check_jobs, is_cluster
+from forebear.storage.memory import Memory, Size, check_memory, estimate
+from forebear.version import __version__
+
+_SEEDS = 2**63
+# Fewer rows than this cannot hold out a fold.
+_ROWS_A_FOLD = 2
+
+
+class Asked(NamedTuple):
+    """A discovery as its user asked for it: what is asked of which table, how, how often, and with what settings."""
+
+    data: Any
+    targets: str | Sequence[str] | None
+    candidates: Sequence[str] | Mapping[str, Sequence[str]] | None
+    keep: Sequence[str] | Mapping[str, Sequence[str]]
+    groups: Mapping[str, Sequence[str]] | None
+    periodic: Mapping[str, float] | None
+    rule: str | Rule
+    preset: str
+    sampler: str | Sampler
+    joint: bool
+    runs: int
+    seed: int
+    settings: Mapping[str, Any]
+
+
+class Prepared(NamedTuple):
+    """A problem that can be run, and what describes it."""
+
+    problem: Problem
+    questions: tuple[Question, ...]
+    record: dict[str, Any]
+    """preset, rule, sampler, runs, seed and every setting by its name"""
+    memory: Memory
+    """an estimate of what one process needs"""
+
+    def identity(self) -> dict[str, Any]:
+        """What must be the same for a run to be taken up: settings, data, questions, versions, device."""
+        import jax
+        import numpy
+        import scipy
+
+        libraries = {"jax": jax, "numpy": numpy, "scipy": scipy}
+        versions = {"forebear": __version__, **{name: library.__version__ for name, library in libraries.items()}}
+        return {
+            **self.record,
+            "data": fingerprint(self.problem.table),
+            "questions": [vars(q) for q in self.questions],
+            **{f"version of {name}": version for name, version in versions.items()},
+            "device": jax.devices()[0].device_kind,
+        }
+
+
+def prepare(asked: Asked, jobs: Any) -> Prepared:
+    """The problem behind a question, or an `InputError` that says what is wrong with it."""
+    config = resolve(asked.preset, asked.settings)
+    rule, sampler = find_rule(asked.rule), find_sampler(asked.sampler, config)
+    check_whole("runs", asked.runs, 1)
+    check_whole("seed", asked.seed, 0)
+    runs, seed = int(asked.runs), int(asked.seed)  # numpy's whole numbers do not go into JSON
+    if seed >= _SEEDS:
+        raise InputError(f"seed must be below 2**63; got one of {len(str(seed))} digits")
+    check_jobs(jobs)
+    table, questions = _read(asked)
+    if asked.joint:
+        _check_joint(questions)
+    rows = None if runs == 1 else max(1, round(config.subset * table.rows))
+    _check_folds(rows or table.rows, table.source, config)
+    batches = make_batches(questions, asked.joint, runs, seed, rows)
+    problem = Problem(table, batches, sampler, rule, config)
+    record = {
+        "preset": asked.preset,
+        "rule": _name(asked.rule),
+        "sampler": _name(asked.sampler),
+        "joint": asked.joint,
+        "runs": runs,
+        "seed": seed,
+        **config.flat(),
+    }
+    return Prepared(problem, tuple(questions), record, _memory(problem, jobs))
+
+
+def find_sampler(sampler: str | Sampler, settings: Settings) -> Sampler | NetworkSampler:
+    """A sampler by its name, with these settings, or the sampler itself."""
+    if isinstance(sampler, str):
+        if sampler not in SAMPLERS:
+            raise InputError(f"unknown sampler '{sampler}'. {near_miss(sampler, SAMPLERS)}")
+        return SAMPLERS[sampler](settings.flow)
+    if not isinstance(sampler, Sampler):
+        raise InputError(f"sampler must be a name or have a method fit(given, y, *, seed); got {sampler!r}")
+    return sampler
+
+
+def _name(value: Any) -> str:
+    return value if isinstance(value, str) else type(value).__name__
+
+
+def _read(asked: Asked) -> tuple[Table, list[Question]]:
+    frame, source = open_frame(asked.data)
+    questions = ask(
+        list(frame.columns),
+        source,
+        targets=asked.targets,
+        candidates=asked.candidates,
+        keep=asked.keep,
+        groups=asked.groups,
+    )
+    used = {name for question in questions for name in (question.target, *question.inputs)}
+    table = read_columns(frame, source, used, asked.periodic)
+    check_questions(table, questions)
+    return table, questions
+
+
+def _check_joint(questions: Sequence[Question]) -> None:
+    first = questions[0]
+    for other in questions[1:]:
+        if other.inputs != first.inputs:
+            raise InputError(
+                f"joint=True needs the same inputs for every target; '{first.target}' and '{other.target}' differ: "
+                "give candidates as one list, or leave joint out"
+            )
+
+
+def _check_folds(rows: int, source: str, config: Settings) -> None:
+    if config.folds > rows // _ROWS_A_FOLD:
+        raise InputError(
+            f"setting 'folds' is {config.folds} for {rows} rows of {source}: use at most {rows // _ROWS_A_FOLD}"
+        )
+
+
+def _memory(problem: Problem, jobs: Any) -> Memory:
+    """The estimate for one process; too much for this machine is refused, for a cluster's workers nobody can tell."""
+    flow, distilled = problem.settings.flow, problem.settings.kernel.distilled
+    size = Size(
+        rows=problem.batches[0].rows or problem.table.rows,
+        columns=len(problem.table.columns),
+        together=max(len(batch.questions) for batch in problem.batches),
+        distilled=distilled,
+        dense=dense_rows(),
+        side_by_side=max(len(some) for n in range(len(problem.batches)) for some in problem.path_batches(n)),
+        tested=problem.settings.certificate.tested if problem.certified else 0,
+        width=flow.width,
+        depth=flow.depth,
+        batch=flow.batch,
+    )
+    if is_cluster(jobs):
+        return estimate(size)
+    processes = min(jobs, len(problem.batches))
+    return check_memory(size, processes, held=kept_bytes() if processes == 1 else 0.0)

@@ -1,0 +1,148 @@
+"""What is to be found out, cut into batches of targets that are worked on together."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+
+from forebear.data.dequantise import find_atoms
+from forebear.data.question import Question
+from forebear.data.table import Table
+from forebear.discovery.choose import Rule, needs_certificate
+from forebear.discovery.settings import Settings
+from forebear.flow.sampler import NetworkSampler, Sampler, Task
+from forebear.storage.checkpoint import Checkpoint
+
+# Targets whose samplers are trained side by side. Fixed, so that the result does not depend on `jobs`.
+_TOGETHER = 16
+# Targets that share a walk down the path at most, and what their kernels may take together. More would leave nothing
+# to share out among the workers of a cluster.
+_SIDE_BY_SIDE, _BYTES = 8, 2**30
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Targets whose samplers are trained together, in one run."""
+
+    questions: tuple[Question, ...]
+    joint: bool
+    run: int
+    rows: int | None
+    """how many rows, drawn at random, the run sees; None: all"""
+    seed: tuple[int, ...]
+    """entropy for numpy's seed sequence; what a batch draws depends on nothing else"""
+
+    @property
+    def label(self) -> str:
+        """A name that is unique within a discovery."""
+        return f"run {self.run}: {', '.join(question.target for question in self.questions)}"
+
+    @property
+    def tasks(self) -> list[Task]:
+        """The laws to be learned: one per target, or one of all together."""
+        if self.joint:
+            return [Task(self.questions[0].inputs, tuple(question.target for question in self.questions))]
+        return [Task(question.inputs, (question.target,)) for question in self.questions]
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """Everything that the stages read; sent to each worker once."""
+
+    table: Table
+    batches: tuple[Batch, ...]
+    sampler: Sampler | NetworkSampler
+    rule: Rule
+    settings: Settings
+
+    @property
+    def certified(self) -> bool:
+        """Whether the rule reads certificates."""
+        return needs_certificate(self.rule)
+
+    def path_batches(self, number: int) -> list[tuple[int, ...]]:
+        """Numbers of the questions of a batch whose paths are traced together."""
+        return path_batches(self.batches[number].questions, self.settings.kernel.distilled)
+
+
+def make_batches(
+    questions: Sequence[Question], joint: bool, runs: int, seed: int, rows: int | None
+) -> tuple[Batch, ...]:
+    """All batches of all runs; each sees `rows` of the table, or all of them."""
+    together = len(questions) if joint else _TOGETHER
+    return tuple(
+        Batch(tuple(questions[start : start + together]), joint, run, rows, (seed, run, start))
+        for run in range(runs)
+        for start in range(0, len(questions), together)
+    )
+
+
+def path_batches(questions: Sequence[Question], distilled: int) -> list[tuple[int, ...]]:
+    """Numbers of questions whose paths are traced together: they have the same inputs, and there are not too many."""
+    alike: dict[tuple[str, ...], list[int]] = {}
+    for number, question in enumerate(questions):
+        alike.setdefault(question.inputs, []).append(number)
+    most = side_by_side(distilled)
+    return [tuple(some[first : first + most]) for some in alike.values() for first in range(0, len(some), most)]
+
+
+def side_by_side(distilled: int) -> int:
+    """Targets whose kernels are held at the same time.
+
+    >>> side_by_side(2_000), side_by_side(5_000), side_by_side(50_000)
+    (8, 5, 1)
+    """
+    return max(1, min(_SIDE_BY_SIDE, _BYTES // (8 * distilled**2)))
+
+
+class Rows(NamedTuple):
+    """The rows that a batch sees, as every stage begins with them."""
+
+    table: Table
+    fold: np.ndarray
+    """(rows,) the part of the rows that a row belongs to: samplers are cross-fitted over these"""
+    y: Mapping[str, np.ndarray]
+    """the continuous version (rows,) of each target"""
+    rng: np.random.Generator
+    """stands where the training of samplers needs it"""
+
+
+def read(problem: Problem, number: int) -> Rows:
+    """The rows of a batch: drawn, divided into folds, lattices and atoms of the targets spread out."""
+    table, rng = rows_of(problem, number)
+    fold = rng.permutation(table.rows) % problem.settings.folds
+    targets = [question.target for question in problem.batches[number].questions]
+    # A lattice or atoms would be fitted as spikes; a category's codes are a lattice.
+    y = {t: find_atoms(table.columns[t].values).spread(table.columns[t].values, rng) for t in targets}
+    return Rows(table, fold, y, rng)
+
+
+def rows_of(problem: Problem, number: int) -> tuple[Table, np.random.Generator]:
+    """The table of the rows that a batch sees, and the generator that drew them."""
+    batch, table = problem.batches[number], problem.table
+    rng = np.random.default_rng(np.random.SeedSequence(batch.seed))
+    if batch.rows is not None:
+        # In table order: the certificate looks at neighbouring rows.
+        table = table.take(np.sort(rng.permutation(table.rows)[: batch.rows]))
+    return table, rng
+
+
+def _silent(stage: str, share: float) -> None:
+    """Nobody wants to know."""
+
+
+@dataclass(frozen=True)
+class Context:
+    """What a stage may use beside its arguments: what an earlier process has kept, and who wants to know how far it
+    is. The result does not depend on it."""
+
+    kept: Checkpoint = field(default_factory=Checkpoint)
+    tick: Callable[[str, float], None] = _silent
+    """takes the name of a stage, and the share of it that is done"""
+
+
+ALONE = Context()
+"""nothing is kept, and nobody listens"""

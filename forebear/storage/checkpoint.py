@@ -1,0 +1,145 @@
+"""What a long computation has finished of itself: taken up again by a later process, and gone when the whole is kept.
+
+At the border of a stage stands `kept.load(name, form) or kept.save(name, form, made())`: what is kept under the name
+comes back, or it is made and kept. Something kept that cannot be read is as good as absent: it is made again, and
+comes out the same.
+"""
+
+from __future__ import annotations
+
+import shutil
+import time
+from collections.abc import Callable, Hashable, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar
+
+import numpy as np
+
+from forebear.errors import InputError
+from forebear.storage.arrays import load_arrays, save_arrays
+from forebear.storage.files import read_json, write_json
+
+T = TypeVar("T")
+Key = TypeVar("Key", bound=Hashable)
+Value = TypeVar("Value")
+
+DAMAGED = (KeyError, TypeError, ValueError, AttributeError, IndexError)
+"""what reading a record of the wrong form raises"""
+
+
+class Form(Protocol[T]):
+    """How a value is kept: as arrays and plain numbers, and back. Damage shows as one of `DAMAGED`."""
+
+    def pack(self, value: T) -> tuple[Mapping[str, np.ndarray], Any]:
+        """Arrays by name, and whatever JSON holds."""
+        ...
+
+    def unpack(self, arrays: Mapping[str, np.ndarray], about: Any) -> T:
+        """The value that was packed."""
+        ...
+
+
+class Checkpoint:
+    """Values by name in a folder, each there whole or not at all; without a folder nothing is kept.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     for attempt in (1, 2):
+    ...         kept = Checkpoint(Path(folder) / "00000")
+    ...         print(kept.load("sum", PLAIN) or kept.save("sum", PLAIN, 1 + 1), kept.load("sum", PLAIN))
+    2 2
+    2 2
+    """
+
+    def __init__(self, folder: Path | None = None):
+        self.folder = folder
+
+    def load(self, name: str, form: Form[T]) -> T | None:
+        """What is kept under this name; None if nothing is, or it cannot be read."""
+        if self.folder is None:
+            return None
+        with suppress(InputError, *DAMAGED):
+            if (self.folder / f"{name}.safetensors").is_file():
+                return form.unpack(*load_arrays(self.folder / f"{name}.safetensors", ""))
+            return form.unpack({}, read_json(self.folder / f"{name}.json"))
+        return None
+
+    def save(self, name: str, form: Form[T], value: T) -> T:
+        """Keep a value, and hand it on: as safetensors where it has arrays, else as JSON, which loses nothing."""
+        if self.folder is None:
+            return value
+        arrays, about = form.pack(value)
+        if arrays:
+            save_arrays(self.folder / f"{name}.safetensors", arrays, about)
+        else:
+            write_json(self.folder / f"{name}.json", about)
+        return value
+
+    def journal(self, name: str, form: EntryForm[Key, Value]) -> Journal[Key, Value]:
+        """Many small findings of one computation."""
+        return Journal(None if self.folder is None else self.folder / f"{name}.json", form)
+
+    def clear(self) -> None:
+        """The whole is kept: its parts are not needed any more."""
+        if self.folder is not None:
+            shutil.rmtree(self.folder, ignore_errors=True)
+            with suppress(OSError):  # something else is still kept beside it
+                self.folder.parent.rmdir()
+
+
+class Plain:
+    """The form of lists, strings and numbers."""
+
+    def pack(self, value: Any) -> tuple[Mapping[str, np.ndarray], Any]:
+        """As it is."""
+        return {}, value
+
+    def unpack(self, arrays: Mapping[str, np.ndarray], about: Any) -> Any:
+        """As it was."""
+        return about
+
+
+PLAIN = Plain()
+
+
+class EntryForm(NamedTuple, Generic[Key, Value]):
+    """How an entry of a journal is kept: to plain lists and numbers, and back."""
+
+    pack: Callable[[Key, Value], Any]
+    unpack: Callable[[Any], tuple[Key, Value]]
+
+
+class Journal(Generic[Key, Value]):
+    """Findings by key; those of an earlier process are there from the start.
+
+    Kept now and then: often enough to lose seconds, rarely enough to cost next to nothing.
+
+    >>> squares = Journal()
+    >>> squares.load_or(3, lambda: 9), squares.load_or(3, lambda: 1 / 0)
+    (9, 9)
+    """
+
+    def __init__(self, file: Path | None = None, form: EntryForm[Key, Value] | None = None):
+        self.file, self.form = file, form
+        self.found: dict[Key, Value] = {}
+        self._not_before = 0.0
+        if file is not None and form is not None:
+            with suppress(InputError, *DAMAGED):
+                self.found = dict(map(form.unpack, read_json(file)))
+
+    def load_or(self, key: Key, make: Callable[[], Value]) -> Value:
+        """What was found under this key, or what `make` finds, which is known from then on."""
+        if key not in self.found:
+            self.found[key] = make()
+            self._keep()
+        return self.found[key]
+
+    def _keep(self) -> None:
+        began = time.monotonic()
+        if self.file is None or self.form is None or began < self._not_before:
+            return
+        with suppress(ValueError):  # a number that JSON does not have: found out again, then
+            write_json(self.file, [self.form.pack(*entry) for entry in self.found.items()])
+        done = time.monotonic()
+        self._not_before = done + max(1.0, 20 * (done - began))
