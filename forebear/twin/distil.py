@@ -16,7 +16,7 @@ from forebear.flow.network import Network, stack
 from forebear.flow.retry import train_steadily
 from forebear.flow.settings import FlowSettings
 from forebear.flow.train import Rows
-from forebear.twin.encode import InputCode
+from forebear.kinds import kind_named
 from forebear.twin.model import Perceptrons
 from forebear.twin.spline import Spline, SplineModel
 
@@ -56,12 +56,13 @@ def distil(twin: Twin, rows: int, steps: int, seed: int, tick: Callable[[float],
 def _places(twin: Twin, rows: int, rng: np.random.Generator) -> np.ndarray:
     """Inputs to ask about: rows of the data, half of them moved a little, a tenth of them outwards."""
     x = twin.rows[rng.integers(len(twin.rows), size=rows)]
-    scale = np.array([0.1 * c.scale if c.kind == "real" else 0.02 * (c.period or 0.0) for c in twin.columns])
+    nudges = [kind_named(column.kind).nudge(column) for column in twin.columns]
+    scale = np.array([nudge.spread for nudge in nudges])
     centre = np.array([c.centre for c in twin.columns])
     moved = x + rng.normal(size=x.shape) * scale * (rng.random((rows, 1)) < 0.5)
     outwards = np.where(rng.random((rows, 1)) < 0.1, 1.2, 1.0)
-    real = np.array([c.kind == "real" for c in twin.columns], bool)
-    return np.where(real, centre + outwards * (moved - centre), moved)
+    open_ended = np.array([nudge.outwards for nudge in nudges], bool)
+    return np.where(open_ended, centre + outwards * (moved - centre), moved)
 
 
 def _latents(shape: tuple[int, ...], rng: np.random.Generator, spread: float) -> np.ndarray:
@@ -72,7 +73,7 @@ def _latents(shape: tuple[int, ...], rng: np.random.Generator, spread: float) ->
 
 def _ask(twin: Twin, places: np.ndarray, z: np.ndarray) -> Lessons:
     """Outputs stay standardised, and continuous where the twin has a lattice."""
-    x = InputCode.of(twin.columns)(places).astype(np.float32)
+    x = twin.encoder.single(places)
     return Lessons(x, z, twin._pushed(x, z))
 
 

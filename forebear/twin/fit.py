@@ -7,14 +7,15 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 
 from forebear.data.dequantise import Dequantiser, find_atoms
-from forebear.data.table import Column, Table
+from forebear.data.table import Table
 from forebear.errors import InputError, check_whole, near_miss
 from forebear.flow.sampler import NetworkLaw, Task
 from forebear.flow.samplers import FlowSampler
+from forebear.kinds import kind_named
 from forebear.run.compiled import spare_maps
 from forebear.twin.model import FlowModel, Perceptrons, masked
 from forebear.twin.settings import TwinSettings
-from forebear.twin.twin import RANGE_QUANTILES, Range, Target, Twin
+from forebear.twin.twin import Target, Twin
 
 _MOST_HELD_OUT = 4_096
 # Rows of inputs that a twin takes along, to be distilled on.
@@ -62,7 +63,7 @@ def fit_twin(
         {target: task.inputs for task in tasks for target in task.targets},
         _model(laws, settings),
         joint,
-        tuple(_range(table.columns[column.name]) for column in columns),
+        tuple(kind_named(c.kind).range(table.columns[c.name].values) for c in columns),
         _some_rows(table, [column.name for column in columns], rng),
         settings,
         dict(units or {}),
@@ -118,14 +119,6 @@ def _model(laws: Sequence[NetworkLaw], settings: TwinSettings) -> FlowModel:
 def _some_rows(table: Table, names: Sequence[str], rng: np.random.Generator) -> np.ndarray:
     chosen = rng.permutation(table.rows)[:_MOST_KEPT]
     return np.array([table.columns[name].values[chosen] for name in names]).reshape(len(names), len(chosen)).T
-
-
-def _range(column: Column) -> Range | None:
-    if column.kind != "real":
-        return None
-    values = column.values
-    quantiles = tuple(float(q) for q in np.quantile(values, RANGE_QUANTILES))
-    return Range(float(values.min()), float(values.max()), quantiles)
 
 
 def _check_units(units: Mapping[str, str], table: Table) -> None:

@@ -24,8 +24,18 @@ from forebear.kernel.ridge import ridge
 from forebear.kernel.solve import InMemory, _solve_on_device, _solve_on_host
 from forebear.kernel.truncated import truncated_solve
 from forebear.kernel.tune import Choice, choose, cross_errors
+from forebear.kinds.category import Category
+from forebear.kinds.periodic import Periodic
 
 ROWS, INPUTS = 40, 6
+
+
+class Variable(NamedTuple):
+    """A column without its values."""
+
+    name: str
+    levels: tuple[object, ...] = ()
+    period: float | None = None
 
 
 class Problem(NamedTuple):
@@ -49,11 +59,11 @@ def problems(draw: st.DrawFn) -> Problem:
     for number, (kind, lengthscale) in enumerate(zip(kinds, lengthscales, strict=True)):
         if kind == "category":
             x = rng.integers(0, 3, ROWS).astype(float)
-            embedded.append(factors.category(x))
+            embedded.append(Category().embed(x, Variable("x"), lengthscale))
             plain.append(reference.category(x))
         elif kind == "periodic":
             x = rng.uniform(-7, 7, ROWS)
-            embedded.append(factors.periodic(x, 2.5, lengthscale))
+            embedded.append(Periodic().embed(x, Variable("x", period=2.5), lengthscale))
             plain.append(reference.periodic(x, 2.5, lengthscale))
         else:
             x = rng.normal(size=ROWS)
