@@ -17,7 +17,6 @@ from forebear.flow.retry import train_steadily
 from forebear.flow.settings import FlowSettings
 from forebear.flow.train import Rows
 from forebear.kinds import kind_named
-from forebear.twin.model import Perceptrons
 from forebear.twin.spline import Spline, SplineModel
 
 if TYPE_CHECKING:
@@ -121,14 +120,14 @@ def _train(
     settings: FlowSettings,
     rng: np.random.Generator,
     tick: Callable[[float], None],
-) -> Perceptrons:
+) -> Network:
     """One network a target on x (rows, features) and y (targets, rows, some)."""
     sizes = {"width": _WIDTH, "depth": _DEPTH, "activation": _ACTIVATION}
-    models = stack([Network(x.shape[1], 1 + 2 * _STEPS, rng=rng, **sizes) for _ in y])
+    models = stack([Network.fresh(x.shape[1], 1 + 2 * _STEPS, rng=rng, **sizes) for _ in y])
     seed = int(rng.integers(2**31))
     fitted = train_steadily(models, loss, Rows(x, y.astype(np.float32)), None, masks, settings, seed=seed, tick=tick)
     first = fitted.weights[0] * jnp.asarray(masks[:, :, None], jnp.float32)
-    return Perceptrons((first, *fitted.weights[1:]), fitted.biases, _ACTIVATION)
+    return Network((first, *fitted.weights[1:]), fitted.biases, _ACTIVATION)
 
 
 def _masks(twin: Twin) -> np.ndarray:

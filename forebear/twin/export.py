@@ -9,10 +9,10 @@ import numpy as np
 
 from forebear.data.scaling import Encoder
 from forebear.errors import InputError
+from forebear.flow.network import Network
 from forebear.kinds.kind import Feature
 from forebear.storage.files import write_bytes
 from forebear.twin.encode import OutputCode
-from forebear.twin.model import Perceptrons
 from forebear.twin.spline import LEAST_SLOPE, LEAST_STEP, SplineModel
 
 if TYPE_CHECKING:
@@ -124,7 +124,7 @@ def _targets(graph: _Graph, model: SplineModel, features: str) -> list[str]:
     return columns
 
 
-def _network(graph: _Graph, networks: Perceptrons, i: int, hidden: str) -> str:
+def _network(graph: _Graph, networks: Network, i: int, hidden: str) -> str:
     layers = list(zip(networks.weights, networks.biases, strict=True))
     for place, (weight, bias) in enumerate(layers):
         hidden = graph("Add", graph("MatMul", hidden, weight[i]), bias[i])

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from forebear.data.dequantise import Dequantiser, find_atoms
 from forebear.data.table import Table
 from forebear.errors import InputError, check_whole, near_miss
+from forebear.flow.network import stack
 from forebear.flow.sampler import NetworkLaw, Task
 from forebear.flow.samplers import FlowSampler
 from forebear.kinds import kind_named
 from forebear.run.compiled import spare_maps
-from forebear.twin.model import FlowModel, Perceptrons, masked
+from forebear.twin.model import FlowModel, masked
 from forebear.twin.settings import TwinSettings
 from forebear.twin.twin import Target, Twin
 
@@ -111,8 +113,8 @@ def _open_ends(dequantiser: Dequantiser, values: np.ndarray) -> tuple[bool, bool
 def _model(laws: Sequence[NetworkLaw], settings: TwinSettings) -> FlowModel:
     outputs = len(laws[0].centre)
     first = [masked(law.model.weights[0], law.encoder.mask(law.inputs), outputs) for law in laws]
-    weights = [[start, *law.model.weights[1:]] for start, law in zip(first, laws, strict=True)]
-    networks = Perceptrons.stack(weights, [law.model.biases for law in laws], settings.flow.activation)
+    own = [law.model for law in laws]
+    networks = stack([replace(m, weights=(start, *m.weights[1:])) for start, m in zip(first, own, strict=True)])
     return FlowModel(networks, outputs, settings.flow)
 
 

@@ -14,8 +14,8 @@ import pandas as pd
 from forebear.data.dequantise import Dequantiser
 from forebear.data.scaling import ColumnCode
 from forebear.data.table import read_columns
+from forebear.flow.network import Network
 from forebear.kinds import kind_named
-from forebear.twin.model import Perceptrons
 from forebear.twin.settings import TwinSettings
 from forebear.twin.spline import SplineModel
 from forebear.twin.twin import Target, Twin
@@ -50,7 +50,7 @@ def toy_twin(
         codes,
         tuple(targets),
         {target: tuple(inputs) for target, inputs in ancestors.items()},
-        SplineModel(Perceptrons(layers, biases, "silu"), 4.0, autoregressive=False),
+        SplineModel(Network(layers, biases, "silu"), 4.0, autoregressive=False),
         joint=False,
         ranges=tuple(ranges),
         rows=np.stack(values, axis=1),
