@@ -16,6 +16,7 @@ import numpy as np
 import optax
 from jax import Array
 
+from forebear.errors import check_fields, positive, whole
 from forebear.flow.network import Network, stack
 from forebear.twin.core import Core
 from forebear.twin.twin import Twin
@@ -33,6 +34,9 @@ class StudentSettings:
     steps: int = 20_000
     batch: int = 512
     rate: float = 1e-3
+
+    def __post_init__(self) -> None:
+        check_fields(self, {**dict.fromkeys(("width", "depth", "steps", "batch"), whole()), "rate": positive()})
 
 
 class Students(eqx.Module):

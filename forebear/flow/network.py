@@ -62,7 +62,7 @@ class Network(eqx.Module):
         return hidden
 
     def across(self, x: Array) -> Array:
-        """Of several networks, the same with rows side by side in memory: (rows, inputs) -> (outputs, networks, rows).
+        """Of several networks, with rows side by side in memory: (rows, inputs) -> (outputs, networks, rows).
 
         Faster on a processor where what follows runs along the rows.
         """

@@ -46,7 +46,7 @@ def distil(twin: Twin, rows: int, steps: int, seed: int, tick: Callable[[float],
     latents = _latents((draws, rows, len(twin.outputs)), rng, 1.0 if twin.joint else _SPREAD)
     lessons = _ask(twin, _places(twin, rows, rng), latents)
     learn = _learn_law if twin.joint else _learn_map
-    settings = FlowSettings(steps=steps, batch=256, rate=1e-2, averaging=0.998)
+    settings = FlowSettings(steps=int(steps), batch=256, rate=1e-2, averaging=0.998)
     model = learn(lessons, twin, settings, rng, tick)
     student = replace(twin, model=model, distillation=None)
     return replace(student, distillation=_errors(twin, student, rng))

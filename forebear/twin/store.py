@@ -15,7 +15,6 @@ import numpy as np
 
 from forebear.data.dequantise import Dequantiser
 from forebear.data.scaling import ColumnCode
-from forebear.discovery.settings import check_setting
 from forebear.errors import InputError
 from forebear.flow.network import Network
 from forebear.flow.settings import FlowSettings
@@ -187,8 +186,6 @@ def _check_parts(twin: Twin) -> None:
         and twin.settings.flow.tolerance >= 1e-12
     ):
         raise ValueError("parts of different twins")
-    for name, value in asdict(twin.settings.flow).items():
-        check_setting(name, value)
 
 
 def _model(record: Mapping[str, Any], arrays: Mapping[str, np.ndarray], flow: FlowSettings) -> TwinModel:
