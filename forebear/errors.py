@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+import math
+from collections.abc import Callable, Iterable, Mapping
 from numbers import Integral
+from typing import Any
 
 
 class InputError(ValueError):
@@ -69,3 +71,62 @@ def check_whole(name: str, value: object, least: int) -> None:
     """
     if isinstance(value, bool) or not isinstance(value, Integral) or int(value) < least:
         raise InputError(f"{name} must be a whole number of at least {least}; got {value!r}")
+
+
+Check = Callable[[str, Any], None]
+"""(what the value is called, value): raises an `InputError` if it cannot be"""
+
+
+def check_fields(settings: Any, checks: Mapping[str, Check], word: str = "setting ") -> None:
+    """Check the fields of a settings object, from its `__post_init__`; the table of checks stands beside the class.
+
+    >>> from types import SimpleNamespace
+    >>> check_fields(SimpleNamespace(steps=0), {"steps": whole()})
+    Traceback (most recent call last):
+    forebear.errors.InputError: setting 'steps' must be a whole number of at least 1; got 0
+    """
+    for name, check in checks.items():
+        check(f"{word}'{name}'" if word else name, getattr(settings, name))
+
+
+def whole(least: int = 1) -> Check:
+    """A whole number."""
+
+    def check(what: str, value: Any) -> None:
+        if isinstance(value, bool) or not isinstance(value, int) or value < least:
+            raise InputError(f"{what} must be a whole number of at least {least}; got {value!r}")
+
+    return check
+
+
+def positive(most: float = math.inf) -> Check:
+    """A finite number above 0."""
+
+    def check(what: str, value: Any) -> None:
+        number = isinstance(value, float | int) and not isinstance(value, bool)
+        if not number or not 0 < value <= most or value == math.inf:
+            upper = "" if most == math.inf else f" and at most {most:g}"
+            raise InputError(f"{what} must be a number above 0{upper}; got {value!r}")
+
+    return check
+
+
+def below_one(what: str, value: Any) -> None:
+    """A share that is less than the whole; 0 is one."""
+    if not isinstance(value, float | int) or not 0 <= value < 1:
+        raise InputError(f"{what} must lie in [0, 1); got {value!r}")
+
+
+def one_of(*known: str) -> Check:
+    """One of some words."""
+
+    def check(what: str, value: Any) -> None:
+        if value not in known:
+            raise InputError(f"{what} is {value!r}. {near_miss(value, known)}")
+
+    return check
+
+
+def or_none(check: Check) -> Check:
+    """What another check says, or None."""
+    return lambda what, value: None if value is None else check(what, value)

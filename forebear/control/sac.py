@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from forebear.control.schooling import host
-from forebear.errors import InputError, check_whole
+from forebear.errors import InputError, check_fields, positive, whole
 
 if TYPE_CHECKING:
     from gymnasium.vector import VectorEnv
@@ -42,9 +42,14 @@ class SacSettings:
     """transitions from one evaluation, and one checkpoint, to the next"""
 
     def __post_init__(self) -> None:
-        for name in ("timesteps", "buffer", "batch", "updates", "evaluate_every"):
-            check_whole(name, getattr(self, name), 1)
-        check_whole("learning_starts", self.learning_starts, 0)
+        check_fields(self, _CHECKS, word="")
+
+
+_CHECKS = {
+    **dict.fromkeys(("timesteps", "buffer", "batch", "updates", "evaluate_every"), whole()),
+    "learning_starts": whole(0),
+    **dict.fromkeys(("rate", "tau", "discount"), positive()),
+}
 
 
 @dataclass

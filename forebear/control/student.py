@@ -16,6 +16,7 @@ import numpy as np
 import optax
 from jax import Array
 
+from forebear.errors import check_fields, positive, whole
 from forebear.flow.network import Network, stack
 from forebear.twin.core import Core
 from forebear.twin.twin import Twin
@@ -33,6 +34,9 @@ class StudentSettings:
     steps: int = 20_000
     batch: int = 512
     rate: float = 1e-3
+
+    def __post_init__(self) -> None:
+        check_fields(self, {**dict.fromkeys(("width", "depth", "steps", "batch"), whole()), "rate": positive()})
 
 
 class Students(eqx.Module):
@@ -65,7 +69,7 @@ def teach(twin: Twin, settings: StudentSettings, seed: int) -> Students:
     rng = np.random.default_rng(seed)
     places = tuple(tuple(twin.inputs.index(name) for name in twin.ancestors[target]) for target in twin.targets)
     sizes = {"width": settings.width, "depth": settings.depth, "activation": "silu"}
-    networks = stack([Network(len(own) + 1, 1, rng=rng, **sizes) for own in places])
+    networks = stack([Network.fresh(len(own) + 1, 1, rng=rng, **sizes) for own in places])
     centre, scale = (jnp.array([getattr(t, name) for t in twin.outputs], jnp.float32) for name in ("centre", "scale"))
     students = Students(networks, centre, scale, places)
     spread = jnp.asarray(twin.rows.mean(axis=0)), jnp.asarray(twin.rows.std(axis=0))

@@ -8,7 +8,6 @@ from forebear.data.question import Question as Question
 from forebear.data.question import ask as ask
 from forebear.data.question import check_questions as check_questions
 from forebear.data.table import Column as Column
-from forebear.data.table import Kind as Kind
 from forebear.data.table import Table as Table
 from forebear.data.table import open_frame as open_frame
 from forebear.data.table import read_columns as read_columns

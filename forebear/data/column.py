@@ -1,29 +1,15 @@
-"""One column: what kind it is, its cells as numbers, and the reasons why it cannot be used."""
+"""One column: what kind it is, and its cells as numbers."""
 
 from __future__ import annotations
 
-import numbers
 from dataclasses import dataclass
-from decimal import Decimal
-from typing import Literal, cast
+from typing import cast
 
 import numpy as np
 import pandas as pd
 
-from forebear.errors import InputError
-
-Kind = Literal["real", "category", "periodic"]
-
-# The squares of larger values, summed over a table, leave the range of double precision; those of smaller
-# spreads vanish.
-LARGEST, SMALLEST = 1e150, 1e-150
-# Integers past this are not all doubles: two different values could become one.
-WIDEST_INTEGER = 2**53
-# A category with more labels than this, and with few rows a label, is most likely a name or a key.
-MANY_LABELS = 50
-
-_NUMBERS = (numbers.Real, Decimal)
-_BOOLEANS = (bool, np.bool_)
+from forebear.kinds import recognise
+from forebear.kinds.cells import tamed
 
 
 @dataclass(frozen=True)
@@ -37,7 +23,8 @@ class Column:
     """
 
     name: str
-    kind: Kind
+    kind: str
+    """the word of `forebear.kinds`"""
     values: np.ndarray
     levels: tuple[object, ...] = ()
     period: float | None = None
@@ -53,13 +40,10 @@ def read_column(cells: pd.Series, source: str, name: str, period: float | None =
     Column(name='x', kind='category', values=array([1., 0., 1.]), levels=('a', 'b'), period=None)
     """
     where = f"{source}: column '{name}'"
-    cells = _tame(cells)
-    if period is None and _holds(cells, where) == "labels":
-        codes, levels = _labels(cells, where)
-        return Column(name, "category", _frozen(codes), levels)
-    values = number_cells(cells, where)
-    _check_spread(values, where)
-    return Column(name, "real" if period is None else "periodic", _frozen(values), period=period)
+    cells = tamed(cells)
+    kind = recognise(cells, where, period)
+    values, levels = kind.read(cells, where)
+    return Column(name, kind.name, _frozen(values), levels, period)
 
 
 def cells_of(frame: pd.DataFrame, name: str) -> pd.Series:
@@ -69,175 +53,6 @@ def cells_of(frame: pd.DataFrame, name: str) -> pd.Series:
     [1, 2]
     """
     return cast(pd.Series, frame[name])
-
-
-def number_cells(cells: pd.Series, where: str) -> np.ndarray:
-    """The cells as finite float64, or an `InputError`; `where` opens its message.
-
-    >>> number_cells(pd.Series([1, 2], dtype="Int64"), "the table: column 'x'")
-    array([1., 2.])
-    """
-    cells = _tame(cells)
-    if _holds(cells, where) == "labels" and not cells.isna().all():
-        label = _shown(cells.dropna().iloc[0])
-        raise InputError(f"{where} must hold numbers but holds labels such as {label}: convert it to numbers")
-    check_present(cells, where)
-    _check_integers(cells, where)
-    if cells.dtype.kind in "fiu":
-        values = cells.to_numpy(dtype=np.float64)
-    else:
-        values = np.array([float(cell) for cell in cells], dtype=np.float64)
-    # A nullable float can hide a nan (0/0) that pandas does not count as missing.
-    _refuse(np.isnan(values), where, "is not a number (nan)", "drop or fill those rows")
-    _refuse(np.isinf(values), where, "is infinite", "drop or replace those rows")
-    large = np.abs(values) > LARGEST
-    if large.any():
-        worst = f"is {values[large][0]:.3g}, too large to be squared in double precision,"
-        _refuse(large, where, worst, "rescale the column")
-    return values
-
-
-def check_present(cells: pd.Series, where: str) -> None:
-    """Refuse missing cells: nan, None, pd.NA and NaT.
-
-    >>> check_present(pd.Series([1.0, None]), "a.csv: column 'x'")
-    Traceback (most recent call last):
-    forebear.errors.InputError: a.csv: column 'x' has no value in row 2: drop or fill those rows
-    """
-    _refuse(cells.isna().to_numpy(), where, "has no value", "drop or fill those rows")
-
-
-def _tame(cells: pd.Series) -> pd.Series:
-    """A signalling nan among decimals raises wherever it is looked at; as a missing cell it can be told."""
-    if cells.dtype != object or not any(isinstance(cell, Decimal) and cell.is_snan() for cell in cells):
-        return cells
-    plain = [None if isinstance(cell, Decimal) and cell.is_nan() else cell for cell in cells]
-    return pd.Series(plain, index=cells.index, dtype=object)
-
-
-def _check_text(cells: pd.Series, where: str) -> None:
-    """Text from a Parquet file is decoded only when it is looked at."""
-    try:
-        for _ in cells.cat.categories if isinstance(cells.dtype, pd.CategoricalDtype) else cells:
-            pass
-    except UnicodeDecodeError:
-        raise InputError(f"{where} holds text that is not UTF-8: write the file again") from None
-
-
-def _holds(cells: pd.Series, where: str) -> Literal["numbers", "labels"]:
-    dtype = cells.dtype
-    if dtype.kind not in "fiubcMm":
-        _check_text(cells, where)
-    if isinstance(dtype, pd.CategoricalDtype) or dtype.kind == "b":
-        return "labels"
-    if dtype.kind in "fiu":
-        return "numbers"
-    foreign = {"c": "complex numbers", "M": "dates", "m": "durations"}.get(dtype.kind)
-    if foreign:
-        raise InputError(f"{where} holds {foreign}: convert it to a number, or leave it out")
-    return _objects_hold(cells.dropna(), where)
-
-
-def _objects_hold(present: pd.Series, where: str) -> Literal["numbers", "labels"]:
-    types = list(dict.fromkeys(map(type, present)))
-    strange = [t for t in types if not issubclass(t, (str, *_BOOLEANS, *_NUMBERS))]
-    if strange:
-        row = int(np.argmax([isinstance(cell, strange[0]) for cell in present]))
-        raise InputError(
-            f"{where} holds a value of type {strange[0].__name__} in row {present.index[row] + 1}: "
-            "convert it to a number or to text, or leave it out"
-        )
-    if all(issubclass(t, _BOOLEANS) for t in types):
-        return "labels"
-    if not any(issubclass(t, str) for t in types):
-        return "numbers"
-    _check_stray_text(present, where)
-    return "labels"
-
-
-def _check_stray_text(present: pd.Series, where: str) -> None:
-    text = np.isnan(np.asarray(pd.to_numeric(present, errors="coerce"), dtype=np.float64))
-    if not text.any() or 2 * text.sum() > len(text):
-        return
-    first = int(np.argmax(text))
-    raise InputError(
-        f"{where} has text among its numbers, {_shown(present.iloc[first])} in row {present.index[first] + 1}"
-        f"{_more(int(text.sum()) - 1)}: make every cell a number, or drop those rows"
-    )
-
-
-def _check_integers(cells: pd.Series, where: str) -> None:
-    if cells.dtype.kind in "iu":
-        wide = ((cells > WIDEST_INTEGER) | (cells < -WIDEST_INTEGER)).to_numpy(dtype=bool)
-    elif cells.dtype.kind == "f":
-        return
-    else:
-        wide = np.array([isinstance(cell, numbers.Integral) and abs(int(cell)) > WIDEST_INTEGER for cell in cells])
-    if wide.any():
-        first = f"is {cells.iloc[int(np.argmax(wide))]}, an integer past 2**53 that a double cannot hold,"
-        _refuse(wide, where, first, "subtract an offset, or leave the column out if it is an identifier")
-
-
-def _check_spread(values: np.ndarray, where: str) -> None:
-    low, high = float(values.min()), float(values.max())
-    if low == high:
-        raise InputError(f"{where} is constant (every value is {low!r}): leave it out")
-    # Relative to the largest value, so that neither tiny nor huge units upset the squares.
-    scale = max(abs(low), abs(high))
-    relative = values / scale
-    mean, std = float(relative.mean()), float(relative.std())
-    if std < 1e-12 * abs(mean):
-        raise InputError(
-            f"{where} is nearly constant (it varies by {std * scale:.2g} around {mean * scale:.6g}, less "
-            "than double precision resolves): subtract its mean at the source, or leave it out"
-        )
-    if high - low < SMALLEST:
-        raise InputError(
-            f"{where} varies by only {high - low:.2g}, too little to be squared in double precision: "
-            "rescale the column"
-        )
-
-
-def _labels(cells: pd.Series, where: str) -> tuple[np.ndarray, tuple[object, ...]]:
-    check_present(cells, where)
-    if isinstance(cells.dtype, pd.CategoricalDtype):
-        used, codes = np.unique(cells.cat.codes.to_numpy(), return_inverse=True)
-        levels = [_plain(cells.cat.categories[code]) for code in used]
-    else:
-        codes, found = pd.factorize(cells)
-        labels = [_plain(label) for label in found]
-        # By type first: a column may mix text with a few numbers, which do not compare.
-        order = sorted(range(len(labels)), key=lambda i: (type(labels[i]).__name__, labels[i]))
-        levels = [labels[i] for i in order]
-        codes = np.argsort(order)[codes]
-    if len(levels) == 1:
-        raise InputError(f"{where} is constant (every value is {_shown(levels[0])}): leave it out")
-    if len(levels) > MANY_LABELS and len(levels) > len(cells) / 10:
-        raise InputError(
-            f"{where} has {len(levels)} different labels in {len(cells)} rows, so it looks like an "
-            "identifier: leave it out, or convert it if it is numbers written as text"
-        )
-    return codes.astype(np.float64), tuple(levels)
-
-
-def _refuse(bad: np.ndarray, where: str, what: str, remedy: str) -> None:
-    if bad.any():
-        rows = f"row {int(np.argmax(bad)) + 1}{_more(int(bad.sum()) - 1)}"
-        raise InputError(f"{where} {what} in {rows}: {remedy}")
-
-
-def _more(count: int) -> str:
-    return f" and {count} more row{'s' if count > 1 else ''}" if count else ""
-
-
-def _shown(value: object) -> str:
-    # A cell can hold a page of text, or line breaks; the message stays one short line.
-    text = repr(_plain(value))
-    return text if len(text) <= 40 else f"{text[:37]}..."
-
-
-def _plain(value: object) -> object:
-    return value.item() if isinstance(value, np.generic) else value
 
 
 def _frozen(values: np.ndarray) -> np.ndarray:

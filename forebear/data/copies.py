@@ -21,8 +21,8 @@ def find_copies(columns: Sequence[Column]) -> list[tuple[str, str]]:
     [('a', 'b')]
     """
     # Two labels are a number in disguise: as 0 and 1 they can equal a column of numbers.
-    labels = [column for column in columns if column.kind == "category" and len(column.levels) > 2]
-    numbers = [column for column in columns if not (column.kind == "category" and len(column.levels) > 2)]
+    labels = [column for column in columns if len(column.levels) > 2]
+    numbers = [column for column in columns if len(column.levels) <= 2]
     pairs = _number_copies(numbers) + _label_copies(labels)
     place = {column.name: i for i, column in enumerate(columns)}
     ordered = [tuple(sorted(pair, key=place.__getitem__)) for pair in pairs]

@@ -10,10 +10,11 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from forebear.data.column import cells_of, check_present, number_cells
+from forebear.data.column import cells_of
 from forebear.data.names import pick_names, pick_periods
 from forebear.data.source import open_frame
 from forebear.errors import InputError, listed
+from forebear.kinds.cells import check_present, number_cells
 
 
 class Lagged(NamedTuple):

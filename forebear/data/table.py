@@ -10,10 +10,10 @@ import numpy as np
 import pandas as pd
 
 from forebear.data.column import Column as Column
-from forebear.data.column import Kind as Kind
 from forebear.data.column import cells_of, read_column
 from forebear.data.names import pick_names, pick_periods
 from forebear.data.source import open_frame as open_frame
+from forebear.kinds import kind_named
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,17 @@ class Table:
         ['b', 'a']
         """
         chosen = list(self.columns) if names is None else list(names)
-        return pd.DataFrame({name: _raw(self.columns[name]) for name in chosen}, index=pd.RangeIndex(self.rows))
+        cells = {name: _cells(self.columns[name]) for name in chosen}
+        return pd.DataFrame(cells, index=pd.RangeIndex(self.rows))
+
+    def matrix(self, names: Iterable[str]) -> np.ndarray:
+        """Raw numbers (rows, columns), a category as its code.
+
+        >>> read_columns(pd.DataFrame({"x": ["b", "a"]}), "the table", ["x"]).matrix(["x"]).tolist()
+        [[1.0], [0.0]]
+        """
+        values = [self.columns[name].values for name in names]
+        return np.stack(values, axis=1) if values else np.zeros((self.rows, 0))
 
 
 def read_columns(
@@ -69,10 +79,8 @@ def read_columns(
     return Table(read, len(frame), source)
 
 
-def _raw(column: Column) -> pd.Series:
-    if column.kind != "category":
-        return pd.Series(column.values)
-    return pd.Series(pd.Categorical.from_codes(column.values.astype(int).tolist(), list(column.levels)))
+def _cells(column: Column) -> pd.Series:
+    return kind_named(column.kind).cells(column.values, column)
 
 
 def fingerprint(table: Table) -> str:

@@ -21,19 +21,17 @@ from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
-import pandas as pd
 from scipy.linalg import cho_factor, cho_solve
-from scipy.special import eval_legendre, log_ndtr, ndtr
+from scipy.special import log_ndtr, ndtr
 
 from forebear.data.table import Column
 from forebear.kernel.threads import cores
+from forebear.kinds import kind_named
+from forebear.kinds.bounded import legendre
 
 LATENT_ORDERS = 6
 """Legendre polynomials of the latent: the first moves with its location, the second with its spread, the others
 with its shape"""
-_ORDERS = 8
-_WAVES = 3
-_LEVELS = 12
 
 
 class Verdict(NamedTuple):
@@ -61,18 +59,7 @@ def features(column: Column) -> np.ndarray:
     >>> features(Column("x", "real", np.arange(5.0))).shape
     (5, 8)
     """
-    if column.kind == "category":
-        codes, counts = np.unique(column.values, return_counts=True)
-        # The commonest level is what the others leave over.
-        others = codes[np.argsort(-counts, kind="stable")][1 : _LEVELS + 1]
-        return _standard((column.values[:, None] == others).astype(float))
-    if column.kind == "periodic":
-        assert column.period is not None
-        angle = 2 * np.pi * column.values[:, None] / column.period * np.arange(1, _WAVES + 1)
-        waves = np.stack([np.cos(angle), np.sin(angle)], axis=2).reshape(len(angle), -1)
-        return _standard(waves)
-    ranks = pd.Series(column.values).rank().to_numpy()
-    return _legendre((2 * ranks - 1) / len(ranks) - 1, _ORDERS)
+    return kind_named(column.kind).test_features(column.values, column)
 
 
 def latent_features(z: np.ndarray) -> np.ndarray:
@@ -82,17 +69,7 @@ def latent_features(z: np.ndarray) -> np.ndarray:
     >>> bool(abs(np.cov(latent_features(z).T) - np.eye(LATENT_ORDERS)).max() < 0.03)
     True
     """
-    return _legendre(2 * ndtr(z) - 1, LATENT_ORDERS)
-
-
-def _legendre(u: np.ndarray, orders: int) -> np.ndarray:
-    return np.stack([np.sqrt(2 * k + 1) * eval_legendre(k, u) for k in range(1, orders + 1)], axis=1)
-
-
-def _standard(values: np.ndarray) -> np.ndarray:
-    centred = values - values.mean(axis=0)
-    spread = centred.std(axis=0)
-    return centred / np.where(spread > 0, spread, 1.0)
+    return legendre(2 * ndtr(z) - 1, LATENT_ORDERS)
 
 
 def _products(left: np.ndarray, right: np.ndarray) -> np.ndarray:

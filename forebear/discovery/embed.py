@@ -9,6 +9,8 @@ import numpy as np
 
 from forebear.data.table import Column
 from forebear.kernel import factors
+from forebear.kinds import kind_named
+from forebear.kinds.bounded import standard as standard
 
 
 class Lengthscales(NamedTuple):
@@ -25,8 +27,7 @@ class Lengthscales(NamedTuple):
 def embed(columns: Sequence[Column], rows: np.ndarray, z: np.ndarray, lengthscales: Lengthscales) -> np.ndarray:
     """Points (inputs + latents, width, M) of the product kernel, inputs first.
 
-    Real inputs and latents are standardised on the distilled rows, angles are left raw, categories are equal
-    or not.
+    Real inputs and latents are standardised on the distilled rows; see `forebear.kinds` for other kinds.
     """
     return factors.stack(
         [*_embed_inputs(columns, rows, lengthscales.of), *_embed_latents(z, lengthscales.latents)], len(rows)
@@ -44,24 +45,8 @@ def embed_latents(z: np.ndarray, lengthscale: float) -> np.ndarray:
 
 
 def _embed_inputs(columns: Sequence[Column], rows: np.ndarray, of: Callable[[str], float]) -> list[np.ndarray]:
-    return [_embed_column(column, column.values[rows], of(column.name)) for column in columns]
+    return [kind_named(c.kind).embed(c.values[rows], c, of(c.name)) for c in columns]
 
 
 def _embed_latents(z: np.ndarray, lengthscale: float) -> list[np.ndarray]:
     return [factors.real(standard(z[:, d]), lengthscale) for d in range(z.shape[1])]
-
-
-def _embed_column(column: Column, values: np.ndarray, lengthscale: float) -> np.ndarray:
-    if column.kind == "category":
-        return factors.category(values)
-    if column.kind == "periodic":
-        assert column.period is not None
-        return factors.periodic(values, column.period, lengthscale)
-    return factors.real(standard(values), lengthscale)
-
-
-def standard(values: np.ndarray) -> np.ndarray:
-    """Mean 0 and standard deviation 1 in every column; zeros where the values never vary."""
-    spread = values.std(axis=0)
-    # A column can be constant on the distilled rows although it is not in the table (a rare flag).
-    return (values - values.mean(axis=0)) / np.where(spread > 0, spread, 1.0)

@@ -20,6 +20,7 @@ from forebear.discovery.dependence import (
 )
 from forebear.discovery.dependence_device import OnDevice, Stock
 from forebear.discovery.search import Evidence, weigh
+from forebear.errors import below_one, check_fields, or_none, positive, whole
 from forebear.flow.subset import SubsetFlow
 from forebear.storage.checkpoint import Journal
 
@@ -43,6 +44,9 @@ class CertificateSettings:
     """training steps of the flow that serves every subset; None: 700, and 100 more for each unit, between 1,000 and
     2,000"""
 
+    def __post_init__(self) -> None:
+        check_fields(self, _CHECKS)
+
     def steps_for(self, units: int) -> int:
         """Training steps where there are so many units: more of them have more subsets.
 
@@ -55,6 +59,14 @@ class CertificateSettings:
         """Whether an effect is large enough to count, if it is there at all."""
         return verdict.effect >= self.least_effect and verdict.shift >= self.least_shift
 
+
+_CHECKS = {
+    "level": positive(most=1.0),
+    "least_effect": below_one,
+    "least_shift": below_one,
+    "tested": whole(100),
+    "subset_steps": or_none(whole()),
+}
 
 _MOST_PRODUCTS = 200
 

@@ -11,6 +11,7 @@ import numpy as np
 from jax import Array
 from jax.typing import ArrayLike
 
+from forebear.flow.matching import matching_loss
 from forebear.flow.network import Network
 from forebear.flow.sampler import NetworkSampler
 from forebear.flow.settings import FlowSettings
@@ -18,7 +19,7 @@ from forebear.flow.solve import Velocity, integrate
 
 
 def _network(settings: FlowSettings, inputs: int, outputs: int, rng: np.random.Generator) -> Network:
-    return Network(
+    return Network.fresh(
         inputs,
         outputs,
         width=settings.width,
@@ -56,12 +57,13 @@ class FlowSampler(NetworkSampler):
 
     @staticmethod
     def loss(model: Network, x: Array, y: Array, key: Array) -> Array:
-        """Squared error of the velocity, with one fresh time and latent a row."""
+        """Squared error of the velocity."""
         time_key, latent_key = jr.split(key)
-        t = jr.uniform(time_key, (y.shape[0], 1), y.dtype)
-        z = jr.normal(latent_key, y.shape, y.dtype)
-        velocity = model(jnp.concatenate([(1 - t) * z + t * y, t, x], axis=1))
-        return jnp.mean(jnp.sum((y - z - velocity) ** 2, axis=1))
+
+        def velocity(zeta: Array, t: Array) -> Array:
+            return model(jnp.concatenate([zeta, t, x], axis=1))
+
+        return matching_loss(velocity, y, time_key=time_key, latent_key=latent_key)
 
     def push(self, model: Network, x: Array, z: Array) -> Array:
         """Integrate from noise to data."""

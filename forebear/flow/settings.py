@@ -5,10 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass, fields, replace
 from typing import Literal
 
+from forebear.errors import below_one, check_fields, one_of, or_none, positive, whole
+
 
 @dataclass(frozen=True)
 class FlowSettings:
-    """Network, optimiser and solver. The defaults are the preset "fast"."""
+    """Network, optimiser and solver. The defaults are the preset "fast".
+
+    >>> FlowSettings(solver="euler")
+    Traceback (most recent call last):
+    forebear.errors.InputError: setting 'solver' is 'euler'. Known: 'rk4', 'tsit5'.
+    """
 
     width: int = 64
     """units in a hidden layer"""
@@ -37,6 +44,9 @@ class FlowSettings:
     tolerance: float = 1e-5
     """relative and absolute tolerance of tsit5"""
 
+    def __post_init__(self) -> None:
+        check_fields(self, _CHECKS)
+
     def total_steps(self, rows: int) -> int:
         """Optimiser steps for a table of so many rows; an epoch drops its last, incomplete batch.
 
@@ -56,6 +66,22 @@ class FlowSettings:
         training = ("steps", "epochs", "batch", "rate", "schedule", "averaging")
         return replace(self, **{f.name: f.default for f in fields(self) if f.name in training})
 
+
+_CHECKS = {
+    "width": whole(),
+    "depth": whole(),
+    "activation": one_of("silu", "relu", "tanh"),
+    "steps": or_none(whole()),
+    "epochs": whole(),
+    "batch": whole(),
+    "rate": positive(),
+    "schedule": one_of("cosine", "constant"),
+    "averaging": below_one,
+    "solver": one_of("rk4", "tsit5"),
+    "ode_steps": whole(),
+    "crowding": positive(),
+    "tolerance": positive(),
+}
 
 PUBLISHED = FlowSettings(steps=None, batch=1_000, rate=1e-4, schedule="constant", averaging=0.0, solver="tsit5")
 """Adam at a constant rate of 1e-4, a thousand epochs, an adaptive solver: the preset "paper"."""

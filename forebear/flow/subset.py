@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -16,6 +17,7 @@ import numpy as np
 from jax import Array
 from jax.typing import ArrayLike
 
+from forebear.flow.matching import matching_loss
 from forebear.flow.network import Network, stack, unstack
 from forebear.flow.settings import FlowSettings
 from forebear.flow.single import single
@@ -36,20 +38,43 @@ class MaskedNetwork(eqx.Module):
         return self.network(jnp.concatenate([zeta, t, x * on[:, jnp.array(self.owners)], on], axis=1))
 
 
-def _loss(model: MaskedNetwork, x: Array, y: Array, key: Array) -> Array:
-    """Flow matching with a fresh mask a row.
+class MaskedRows(NamedTuple):
+    """What a network of one target learns from: features, and which units it may be shown.
 
-    Behind the features x holds two flags a unit: whether it may be seen, and whether it always is.
+    Training multiplies every column of its one input matrix by what is allowed to the model, so the flags of the
+    units travel as columns of ones behind the features, and arrive as the model's own flags.
     """
-    x, allowed, always = jnp.split(x, [x.shape[1] - 2 * model.units, x.shape[1] - model.units], axis=1)
+
+    features: Any
+    """(rows, features)"""
+    allowed: Any
+    """(rows, units) 1 where a unit may be seen"""
+    always: Any
+    """(rows, units) 1 where it always is"""
+
+    def packed(self) -> np.ndarray:
+        """As one matrix."""
+        return np.concatenate(self, axis=1)
+
+    @classmethod
+    def unpacked(cls, x: Array, units: int) -> MaskedRows:
+        """From one matrix."""
+        return cls(*jnp.split(x, [x.shape[1] - 2 * units, x.shape[1] - units], axis=1))
+
+
+def _loss(model: MaskedNetwork, x: Array, y: Array, key: Array) -> Array:
+    """Flow matching with a fresh mask for each row; x is a packed `MaskedRows`."""
+    rows = MaskedRows.unpacked(x, model.units)
     time_key, latent_key, share_key, mask_key = jr.split(key, 4)
-    t = jr.uniform(time_key, (y.shape[0], 1), y.dtype)
-    z = jr.normal(latent_key, y.shape, y.dtype)
     # A share of its own for each row, so that small and large subsets are all well trained.
     share = jr.uniform(share_key, (y.shape[0], 1), y.dtype)
-    on = jnp.maximum(always, allowed * (jr.uniform(mask_key, allowed.shape, y.dtype) < share))
-    velocity = model((1 - t) * z + t * y, t, x, on)
-    return jnp.mean(jnp.sum((y - z - velocity) ** 2, axis=1))
+    shown = jr.uniform(mask_key, rows.allowed.shape, y.dtype) < share
+    on = jnp.maximum(rows.always, rows.allowed * shown)
+
+    def velocity(zeta: Array, t: Array) -> Array:
+        return model(zeta, t, rows.features, on)
+
+    return matching_loss(velocity, y, time_key=time_key, latent_key=latent_key)
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,13 +136,14 @@ def prepare_subset_flow(
     (rows,) numbers the flow that does not see a row; -1 where all of them do. `make_subset_flow` is the way on.
     """
     units = allowed.shape[1]
-    full = np.concatenate([x, np.ones((len(x), 2 * units))], axis=1).astype(np.float32)
-    masks = np.concatenate([seen, allowed, always], axis=1)
+    ones = np.ones((len(x), units))
+    full = MaskedRows(x, ones, ones).packed().astype(np.float32)
+    masks = MaskedRows(seen, allowed, always).packed()
     folds = int(fold.max()) + 1
     size = min(int(np.sum(fold != number)) for number in range(folds))
 
     def make(rng: np.random.Generator) -> MaskedNetwork:
-        network = Network(
+        network = Network.fresh(
             y.shape[2] + 1 + x.shape[1] + units,
             y.shape[2],
             width=settings.width,

@@ -138,7 +138,7 @@ def train(
 
     >>> from forebear.flow.network import Network, stack
     >>> rng = np.random.default_rng(0)
-    >>> models = stack([Network(1, 1, width=8, depth=1, activation="tanh", rng=rng) for _ in range(2)])
+    >>> models = stack([Network.fresh(1, 1, width=8, depth=1, activation="tanh", rng=rng) for _ in range(2)])
     >>> x = np.linspace(-1, 1, 64, dtype=np.float32)[:, None]
     >>> y = np.stack([x, -x])
     >>> squared = lambda model, x, y, key: jnp.mean((model(x) - y) ** 2)

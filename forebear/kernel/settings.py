@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
+
+from forebear.errors import below_one, check_fields, or_none, positive, whole
 
 
 @dataclass(frozen=True)
@@ -23,6 +26,24 @@ class KernelSettings:
     """share of the inputs that is removed at a step of the path while more than 32 are left, those with the least
     scores; 0: one at a time throughout, as published"""
 
+    def __post_init__(self) -> None:
+        check_fields(self, _CHECKS)
+
+
+def _lengthscale(what: str, value: Any) -> None:
+    if not isinstance(value, Mapping):
+        return positive()(what, value)
+    for column, length in value.items():
+        positive()(f"setting 'lengthscale['{column}']'", length)
+
+
+_CHECKS = {
+    "distilled": whole(20),
+    "lengthscale": or_none(_lengthscale),
+    "latent_lengthscale": or_none(positive()),
+    "nugget": or_none(positive()),
+    "drop": below_one,
+}
 
 PUBLISHED = KernelSettings(distilled=5_000, lengthscale=1.0, latent_lengthscale=1.0, nugget=1.0, drop=0.0)
 """the values most published experiments share: the preset "paper\""""

@@ -14,7 +14,7 @@ const explorer = (() => {
   const values = Object.fromEntries(columns.map((column) => [column.name, column.start]));
   const pins = [];
 
-  const short = (column, value) => column.kind === "category" ? column.levels[value] : fmt(value, 4) +
+  const short = (column, value) => column.levels.length ? column.levels[value] : fmt(value, 4) +
     (column.unit ? " " + column.unit : "");
   const words = (law, given) => law.columns.map((c) => `${c.name} = ${short(c, given[c.name])}`).join(", ")
     || "whatever the inputs";
@@ -23,7 +23,7 @@ const explorer = (() => {
     const id = "input-" + columns.indexOf(column);
     const name = el("label", { for: id }, column.name,
       column.unit && el("span", { class: "unit" }, " " + column.unit));
-    if (column.kind === "category") {
+    if (column.widget === "choices") {
       const choice = el("select", { id, onchange: () => { values[column.name] = Number(choice.value); changed(); } },
         column.levels.map((level, place) => el("option", { value: place, selected: place === values[column.name] },
           level)));
@@ -31,7 +31,7 @@ const explorer = (() => {
     }
     const slider = el("input", { type: "range", id, min: column.from, max: column.to, step: column.step });
     const box = el("input", { type: "number", step: "any", "aria-label": column.name + ", exact value" });
-    const angle = column.kind === "periodic" ? el("span", {}) : null;
+    const angle = column.widget === "dial" ? el("span", {}) : null;
     const show = () => {
       slider.value = String(values[column.name]);
       if (document.activeElement !== box) box.value = String(values[column.name]);
@@ -46,7 +46,7 @@ const explorer = (() => {
       if (box.value.trim() !== "" && Number.isFinite(value)) set(value);
     });
     show();
-    const marks = column.kind === "real" ? el("div", { class: "ends" },
+    const marks = column.low !== undefined ? el("div", { class: "ends" },
       el("span", {}, "data from " + fmt(column.low, 3)), el("span", {}, "to " + fmt(column.high, 3)))
         : el("div", { class: "ends" }, angle);
     return el("div", { class: "control" }, el("div", { class: "row" }, name, box), slider, marks);

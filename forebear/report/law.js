@@ -101,7 +101,7 @@ const forebear = (() => {
   }
 
   function number(column, value) {
-    if (column.kind === "category") {
+    if (column.levels.length) {
       const code = typeof value === "string" ? column.levels.indexOf(value) : value;
       if (!(code >= 0 && code < column.levels.length)) throw new Error("'" + column.name + "' has no level " + value);
       return code;
@@ -111,20 +111,22 @@ const forebear = (() => {
     return real;
   }
 
+  // As `forebear.kinds.kind.curve` has them.
+  const curves = {
+    line: (x, centre, scale) => (x - centre) / scale,
+    cos: (x, centre, scale) => Math.cos(2 * Math.PI * (x - centre) / scale),
+    sin: (x, centre, scale) => Math.sin(2 * Math.PI * (x - centre) / scale),
+    equal: (x, centre) => x === centre ? 1 : 0,
+    step: (x, centre) => x >= centre ? 1 : 0,
+  };
+
   // Inputs by name, as the network sees them.
   function features(columns, given) {
     const seen = [];
     for (const column of columns) {
       if (!Object.hasOwn(given, column.name)) throw new Error("'" + column.name + "' is not given");
       const value = number(column, given[column.name]);
-      if (column.kind === "category") {
-        column.levels.forEach((_, place) => seen.push(place === value ? 1 : 0));
-      } else if (column.kind === "periodic") {
-        const turn = 2 * Math.PI * value / column.period;
-        seen.push(Math.SQRT2 * Math.cos(turn), Math.SQRT2 * Math.sin(turn));
-      } else {
-        seen.push((value - column.centre) / column.scale);
-      }
+      for (const [curve, centre, scale, factor] of column.features) seen.push(factor * curves[curve](value, centre, scale));
     }
     return seen;
   }
@@ -278,7 +280,7 @@ const forebear = (() => {
     const names = [];
     let furthest = 0;
     for (const column of law.columns) {
-      if (column.kind !== "real") continue;
+      if (column.low === undefined) continue;
       const value = number(column, given[column.name]);
       const beyond = Math.max(column.low - value, value - column.high) / column.scale;
       if (beyond > 0) names.push(column.name);

@@ -8,11 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from forebear.data.scaling import ColumnCode
 from forebear.errors import InputError
-from forebear.twin.encode import InputCode
+from forebear.kinds import kind_named
 from forebear.twin.spline import LEAST_SLOPE, LEAST_STEP, SplineModel
-from forebear.twin.twin import Range, Target, Twin
+from forebear.twin.twin import Target, Twin
 
 # Above so many weights they are sent in 16 bits a number, with a scale a column, so that 200 targets fit.
 _MOST_SINGLES = 250_000
@@ -98,59 +97,21 @@ def _typical(twin: Twin) -> np.ndarray:
     from every row."""
     if not twin.columns:
         return np.zeros(0)
-    features = InputCode.of(twin.columns)(twin.rows)
+    features = twin.encoder(twin.rows)
     return twin.rows[np.argmin(((features - np.median(features, axis=0)) ** 2).sum(axis=1))]
 
 
 def _column(twin: Twin, i: int, start: float) -> dict[str, Any]:
-    code, span = twin.columns[i], twin.ranges[i]
+    code = twin.columns[i]
     return {
         "name": code.name,
-        "kind": code.kind,
-        "centre": code.centre,
         "scale": code.scale,
+        "features": [list(feature) for feature in code.features],
         "period": code.period,
         "levels": [str(level) for level in code.levels],
         "unit": twin.units.get(code.name, ""),
-        **_slider(code, span, twin.rows[:, i], start),
+        **kind_named(code.kind).widget(twin.rows[:, i], code, twin.ranges[i], start),
     }
-
-
-def _slider(code: ColumnCode, span: Range | None, values: np.ndarray, start: float) -> dict[str, Any]:
-    """Where the slider of an input begins, ends and stands at first."""
-    if code.kind == "category":
-        return {"start": int(start)}
-    if code.kind == "periodic":
-        assert code.period is not None
-        low, step = -code.period / 2 if (values < 0).any() else 0.0, _nice_step(code.period)
-        ends = {"from": _near(low, step), "to": _near(low + code.period, step)}
-        return {**ends, "step": step, "start": _near((start - low) % code.period + low, step)}
-    assert span is not None
-    wide, core = span.high - span.low, span.quantiles[-1] - span.quantiles[0]
-    # Past the data, so that one can step outside; but far tails would leave the bulk no room on the slider.
-    low = max(span.low - 0.08 * wide, span.quantiles[0] - 0.75 * core)
-    high = min(span.high + 0.08 * wide, span.quantiles[-1] + 0.75 * core)
-    step = 1.0 if (values == np.round(values)).all() else _nice_step(high - low)
-    ends = {"from": _near(low - 0.5 * step, step), "to": _near(high + 0.5 * step, step)}
-    return {"low": span.low, "high": span.high, **ends, "step": step, "start": _near(start, step)}
-
-
-def _nice_step(width: float) -> float:
-    """A power of ten, of which 200 to 2,000 make the width.
-
-    >>> _nice_step(360.0), _nice_step(0.7)
-    (1.0, 0.001)
-    """
-    return float(f"1e{int(np.floor(np.log10(width / 200)))}")
-
-
-def _near(value: float, step: float) -> float:
-    """The nearest multiple of the step, without the dust of binary fractions.
-
-    >>> _near(0.30000001, 0.1)
-    0.3
-    """
-    return float(f"{step * round(value / step):.10g}")
 
 
 def _layers(model: SplineModel) -> tuple[Sequence[Any], Sequence[Any]]:

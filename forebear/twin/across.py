@@ -1,4 +1,4 @@
-"""The quantile maps of a distilled twin, computed with rows side by side in memory.
+"""The quantile maps of a distilled twin, computed with rows side by side in memory, as `Network.across` gives them.
 
 The same numbers as `Spline`, faster on a processor: every operation runs along the rows, of which there are many, and
 not along the few points of a curve.
@@ -14,17 +14,6 @@ from itertools import pairwise
 import jax
 import jax.numpy as jnp
 from jax import Array
-
-from forebear.twin.model import ACTIVATIONS, Perceptrons
-
-
-def outputs_across(networks: Perceptrons, x: Array) -> Array:
-    """What every network says of features x (rows, features): (outputs, networks, rows)."""
-    activate = ACTIVATIONS[networks.activation]
-    hidden = jnp.swapaxes(networks.weights[0], 1, 2) @ x.T + networks.biases[0][:, :, None]
-    for weight, bias in zip(networks.weights[1:], networks.biases[1:], strict=True):
-        hidden = jnp.swapaxes(weight, 1, 2) @ activate(hidden) + bias[:, :, None]
-    return jnp.moveaxis(hidden, 1, 0)
 
 
 def steps_across(

@@ -11,19 +11,22 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from forebear.twin.encode import InputCode, OutputCode
+from forebear.data.scaling import FeatureMap
+from forebear.twin.encode import OutputCode
 from forebear.twin.model import TwinModel
 
 
 class CoreParams(eqx.Module):
     """All numbers of a twin, in single precision: a pytree of arrays, whatever the kinds of its columns."""
 
-    inputs: InputCode
+    inputs: FeatureMap
     model: TwinModel
     outputs: OutputCode
     low: Array
     """(inputs,) least value in the data; minus infinity where a column has no ends"""
     high: Array
+    scale: Array
+    """(inputs,) by which distances from the data are told"""
 
 
 class Core(NamedTuple):
@@ -41,9 +44,16 @@ class Core(NamedTuple):
     latents: int
 
 
-def make_core(inputs: InputCode, model: TwinModel, outputs: OutputCode, low: np.ndarray, high: np.ndarray) -> Core:
+def make_core(
+    inputs: FeatureMap,
+    model: TwinModel,
+    outputs: OutputCode,
+    low: np.ndarray,
+    high: np.ndarray,
+    scale: np.ndarray,
+) -> Core:
     """The core of a twin whose numbers are still in double precision."""
-    params = CoreParams(inputs, model, outputs, jnp.asarray(low), jnp.asarray(high))
+    params = CoreParams(inputs, model, outputs, *(jnp.asarray(ends) for ends in (low, high, scale)))
     single = jax.tree.map(lambda leaf: jnp.asarray(leaf, jnp.float32), params)
     return Core(single, push, outside, len(outputs.targets))
 
@@ -55,5 +65,5 @@ def push(params: CoreParams, x: Array, z: Array) -> Array:
 
 def outside(params: CoreParams, x: Array) -> Array:
     """How far each row lies beyond the range of the data, in standard deviations of the worst input (rows,)."""
-    beyond = jnp.maximum(params.low - x, x - params.high) / params.inputs.scale
+    beyond = jnp.maximum(params.low - x, x - params.high) / params.scale
     return jnp.max(beyond, axis=1, initial=0.0)

@@ -15,9 +15,8 @@ from scipy.special import ndtri
 from forebear.flow.network import Network, stack
 from forebear.flow.settings import FlowSettings
 from forebear.flow.train import Rows, Training, fit
+from forebear.kinds import kind_named
 from forebear.run.notes import told
-from forebear.twin.encode import InputCode
-from forebear.twin.model import Perceptrons
 from forebear.twin.spline import Spline, SplineModel
 
 if TYPE_CHECKING:
@@ -47,7 +46,7 @@ def distil(twin: Twin, rows: int, steps: int, seed: int, tick: Callable[[float],
     latents = _latents((draws, rows, len(twin.outputs)), rng, 1.0 if twin.joint else _SPREAD)
     lessons = _ask(twin, _places(twin, rows, rng), latents)
     learn = _learn_law if twin.joint else _learn_map
-    settings = FlowSettings(steps=steps, batch=256, rate=1e-2, averaging=0.998)
+    settings = FlowSettings(steps=int(steps), batch=256, rate=1e-2, averaging=0.998)
     model = learn(lessons, twin, settings, rng, tick)
     student = replace(twin, model=model, distillation=None)
     return replace(student, distillation=_errors(twin, student, rng))
@@ -56,12 +55,13 @@ def distil(twin: Twin, rows: int, steps: int, seed: int, tick: Callable[[float],
 def _places(twin: Twin, rows: int, rng: np.random.Generator) -> np.ndarray:
     """Inputs to ask about: rows of the data, half of them moved a little, a tenth of them outwards."""
     x = twin.rows[rng.integers(len(twin.rows), size=rows)]
-    scale = np.array([0.1 * c.scale if c.kind == "real" else 0.02 * (c.period or 0.0) for c in twin.columns])
+    nudges = [kind_named(column.kind).nudge(column) for column in twin.columns]
+    scale = np.array([nudge.spread for nudge in nudges])
     centre = np.array([c.centre for c in twin.columns])
     moved = x + rng.normal(size=x.shape) * scale * (rng.random((rows, 1)) < 0.5)
     outwards = np.where(rng.random((rows, 1)) < 0.1, 1.2, 1.0)
-    real = np.array([c.kind == "real" for c in twin.columns], bool)
-    return np.where(real, centre + outwards * (moved - centre), moved)
+    open_ended = np.array([nudge.outwards for nudge in nudges], bool)
+    return np.where(open_ended, centre + outwards * (moved - centre), moved)
 
 
 def _latents(shape: tuple[int, ...], rng: np.random.Generator, spread: float) -> np.ndarray:
@@ -72,7 +72,7 @@ def _latents(shape: tuple[int, ...], rng: np.random.Generator, spread: float) ->
 
 def _ask(twin: Twin, places: np.ndarray, z: np.ndarray) -> Lessons:
     """Outputs stay standardised, and continuous where the twin has a lattice."""
-    x = InputCode.of(twin.columns)(places).astype(np.float32)
+    x = twin.encoder.single(places)
     return Lessons(x, z, twin._pushed(x, z))
 
 
@@ -120,15 +120,15 @@ def _train(
     settings: FlowSettings,
     rng: np.random.Generator,
     tick: Callable[[float], None],
-) -> Perceptrons:
+) -> Network:
     """One network a target on x (rows, features) and y (targets, rows, some)."""
     sizes = {"width": _WIDTH, "depth": _DEPTH, "activation": _ACTIVATION}
-    models = stack([Network(x.shape[1], 1 + 2 * _STEPS, rng=rng, **sizes) for _ in y])
+    models = stack([Network.fresh(x.shape[1], 1 + 2 * _STEPS, rng=rng, **sizes) for _ in y])
     seed = int(rng.integers(2**31))
     data = Rows(x, y.astype(np.float32))
     fitted = told(fit(Training(models, loss, data, None, masks, settings, seed), tick)).models
     first = fitted.weights[0] * jnp.asarray(masks[:, :, None], jnp.float32)
-    return Perceptrons((first, *fitted.weights[1:]), fitted.biases, _ACTIVATION)
+    return Network((first, *fitted.weights[1:]), fitted.biases, _ACTIVATION)
 
 
 def _masks(twin: Twin) -> np.ndarray:

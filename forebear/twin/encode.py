@@ -1,63 +1,15 @@
-"""Raw numbers to network numbers and back, on numpy arrays at the faces and on JAX arrays inside.
-
-A raw matrix holds numbers only: a category is its code, the place of its label among the levels.
-"""
+"""Network numbers back to raw numbers, on JAX arrays."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
 
 from forebear.data.dequantise import Dequantiser
-from forebear.data.scaling import ColumnCode
-
-Numbers = Any
-"""a numpy array, or a JAX array or tracer; what comes back is of the same library"""
-
-
-class InputCode(eqx.Module):
-    """Input columns (rows, inputs) as the features (rows, width) of `forebear.data.scaling.Encoder`.
-
-    >>> code = InputCode.of([ColumnCode("a", "real", 1.0, 2.0), ColumnCode("b", "category", levels=("u", "v"))])
-    >>> code(np.array([[5.0, 1.0]])).tolist()
-    [[2.0, 0.0, 1.0]]
-    """
-
-    centre: Numbers
-    scale: Numbers
-    period: Numbers
-    kinds: tuple[str, ...] = eqx.field(static=True)
-    sizes: tuple[int, ...] = eqx.field(static=True)
-    """levels of each column; 0 unless it is a category"""
-
-    @classmethod
-    def of(cls, codes: Sequence[ColumnCode]) -> InputCode:
-        """The code of several columns side by side."""
-        return cls(
-            np.array([code.centre for code in codes]),
-            np.array([code.scale for code in codes]),
-            np.array([code.period or 1.0 for code in codes]),
-            tuple(code.kind for code in codes),
-            tuple(len(code.levels) for code in codes),
-        )
-
-    def __call__(self, x: Numbers) -> Numbers:
-        """Features (rows, width), a column's features side by side, columns in order."""
-        xp = _library(x)
-        real, angle, label = (self._places(kind) for kind in ("real", "periodic", "category"))
-        turn = 2 * np.pi * x[:, angle] / self.period[angle]
-        waves = xp.stack([xp.cos(turn), xp.sin(turn)], axis=2).reshape(len(x), 2 * len(angle))
-        parts = [(x[:, real] - self.centre[real]) / self.scale[real], np.sqrt(np.float32(2)) * waves]
-        parts += [(x[:, [i]] == xp.arange(self.sizes[i])).astype(x.dtype) for i in label]
-        owners = [*real, *np.repeat(angle, 2), *(i for i in label for _ in range(self.sizes[i]))]
-        return xp.concatenate(parts, axis=1)[:, np.argsort(np.array(owners, int), kind="stable")]
-
-    def _places(self, kind: str) -> np.ndarray:
-        return np.array([place for place, own in enumerate(self.kinds) if own == kind], int)
+from forebear.data.scaling import Numbers
 
 
 class _Values(eqx.Module):
@@ -111,7 +63,3 @@ class OutputCode(eqx.Module):
         if all(table.kind == "continuous" for table in self.targets):
             return raw
         return jnp.stack([t.collapse(y[:, i], raw[:, i]) for i, t in enumerate(self.targets)], axis=1)
-
-
-def _library(x: Numbers) -> Any:
-    return np if isinstance(x, np.ndarray) else jnp

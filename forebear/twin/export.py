@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from forebear.data.scaling import Encoder
 from forebear.errors import InputError
+from forebear.flow.network import Network
+from forebear.kinds.kind import Feature
 from forebear.storage.files import write_bytes
-from forebear.twin.encode import InputCode, OutputCode
-from forebear.twin.model import Perceptrons
+from forebear.twin.encode import OutputCode
 from forebear.twin.spline import LEAST_SLOPE, LEAST_STEP, SplineModel
 
 if TYPE_CHECKING:
@@ -62,7 +64,7 @@ def export_onnx(twin: Twin, file: str | Path) -> None:
         raise InputError("only a distilled twin can be exported to ONNX: call twin.distil() first")
     graph = _Graph(onnx)
     core = twin.core().params
-    features = _features(graph, core.inputs)
+    features = _features(graph, twin.encoder)
     columns = _targets(graph, twin.model, features)
     outputs = _raw(graph, core.outputs, columns)
     graph.nodes.append(onnx.helper.make_node("Concat", outputs, ["y"], axis=1))
@@ -85,21 +87,27 @@ def _model(graph: _Graph, twin: Twin) -> Any:
     return model
 
 
-def _features(graph: _Graph, code: InputCode) -> str:
-    """As `InputCode` has it, column by column."""
+def _features(graph: _Graph, encoder: Encoder) -> str:
+    """As the encoder has it, feature by feature."""
     parts = []
-    for i, kind in enumerate(code.kinds):
+    for i, code in enumerate(encoder.codes):
         column = graph.columns("x", i, i + 1)
-        if kind == "real":
-            parts.append(graph("Div", graph("Sub", column, code.centre[i]), code.scale[i]))
-        elif kind == "periodic":
-            turn = graph("Mul", column, 2 * np.pi / np.asarray(code.period[i]))
-            parts += [graph("Mul", graph(wave, turn), np.sqrt(2.0)) for wave in ("Cos", "Sin")]
-        else:
-            hot = graph("Equal", column, np.arange(code.sizes[i], dtype=np.float32)[None])
-            parts.append(graph("Cast", hot, to=graph.onnx.TensorProto.FLOAT))
+        parts += [_feature(graph, column, feature) for feature in code.features]
     # No inputs: a matrix of no columns with as many rows as there are latents.
     return graph("Concat", *parts, axis=1) if parts else graph.columns("z", 0, 0)
+
+
+def _feature(graph: _Graph, column: str, feature: Feature) -> str:
+    """`forebear.kinds.kind.curve` as nodes."""
+    if feature.curve == "line":
+        value = graph("Div", graph("Sub", column, feature.centre), feature.scale)
+    elif feature.curve in ("cos", "sin"):
+        turn = graph("Mul", graph("Sub", column, feature.centre), 2 * np.pi / feature.scale)
+        value = graph("Cos" if feature.curve == "cos" else "Sin", turn)
+    else:
+        compare = "Equal" if feature.curve == "equal" else "GreaterOrEqual"
+        value = graph("Cast", graph(compare, column, feature.centre), to=graph.onnx.TensorProto.FLOAT)
+    return value if feature.factor == 1 else graph("Mul", value, feature.factor)
 
 
 def _targets(graph: _Graph, model: SplineModel, features: str) -> list[str]:
@@ -116,7 +124,7 @@ def _targets(graph: _Graph, model: SplineModel, features: str) -> list[str]:
     return columns
 
 
-def _network(graph: _Graph, networks: Perceptrons, i: int, hidden: str) -> str:
+def _network(graph: _Graph, networks: Network, i: int, hidden: str) -> str:
     layers = list(zip(networks.weights, networks.biases, strict=True))
     for place, (weight, bias) in enumerate(layers):
         hidden = graph("Add", graph("MatMul", hidden, weight[i]), bias[i])

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from forebear.data.dequantise import Dequantiser, find_atoms
-from forebear.data.table import Column, Table
+from forebear.data.table import Table
 from forebear.errors import InputError, check_whole, near_miss
+from forebear.flow.network import stack
 from forebear.flow.sampler import NetworkLaw, Task
 from forebear.flow.samplers import FlowSampler
 from forebear.flow.train import fit
+from forebear.kinds import kind_named
 from forebear.run.compiled import spare_maps
 from forebear.run.notes import told
-from forebear.twin.model import FlowModel, Perceptrons, masked
+from forebear.twin.model import FlowModel, masked
 from forebear.twin.settings import TwinSettings
-from forebear.twin.twin import RANGE_QUANTILES, Range, Target, Twin
+from forebear.twin.twin import Target, Twin
 
 _MOST_HELD_OUT = 4_096
 # Rows of inputs that a twin takes along, to be distilled on.
@@ -65,7 +68,7 @@ def fit_twin(
         {target: task.inputs for task in tasks for target in task.targets},
         _model(laws, settings),
         joint,
-        tuple(_range(table.columns[column.name]) for column in columns),
+        tuple(kind_named(c.kind).range(table.columns[c.name].values) for c in columns),
         _some_rows(table, [column.name for column in columns], rng),
         settings,
         dict(units or {}),
@@ -113,22 +116,14 @@ def _open_ends(dequantiser: Dequantiser, values: np.ndarray) -> tuple[bool, bool
 def _model(laws: Sequence[NetworkLaw], settings: TwinSettings) -> FlowModel:
     outputs = len(laws[0].centre)
     first = [masked(law.model.weights[0], law.encoder.mask(law.inputs), outputs) for law in laws]
-    weights = [[start, *law.model.weights[1:]] for start, law in zip(first, laws, strict=True)]
-    networks = Perceptrons.stack(weights, [law.model.biases for law in laws], settings.flow.activation)
+    own = [law.model for law in laws]
+    networks = stack([replace(m, weights=(start, *m.weights[1:])) for start, m in zip(first, own, strict=True)])
     return FlowModel(networks, outputs, settings.flow)
 
 
 def _some_rows(table: Table, names: Sequence[str], rng: np.random.Generator) -> np.ndarray:
     chosen = rng.permutation(table.rows)[:_MOST_KEPT]
     return np.array([table.columns[name].values[chosen] for name in names]).reshape(len(names), len(chosen)).T
-
-
-def _range(column: Column) -> Range | None:
-    if column.kind != "real":
-        return None
-    values = column.values
-    quantiles = tuple(float(q) for q in np.quantile(values, RANGE_QUANTILES))
-    return Range(float(values.min()), float(values.max()), quantiles)
 
 
 def _check_units(units: Mapping[str, str], table: Table) -> None:

@@ -8,9 +8,10 @@ from typing import Any, Protocol
 import numpy as np
 import pandas as pd
 
-from forebear.data.column import cells_of, check_present, number_cells
+from forebear.data.column import cells_of
 from forebear.data.source import open_frame
 from forebear.errors import InputError, listed, near_miss
+from forebear.kinds.cells import check_present, number_cells
 
 
 class Described(Protocol):

@@ -13,9 +13,10 @@ import numpy as np
 import pandas as pd
 from jax import Array
 
-from forebear.data.column import cells_of, check_present
+from forebear.data.column import cells_of
 from forebear.data.source import open_frame
 from forebear.errors import InputError, listed, near_miss
+from forebear.kinds.cells import check_present
 from forebear.twin.dynamics import Plan
 from forebear.twin.given import read_matrix
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import abc
-from collections.abc import Callable, Sequence
 
 import equinox as eqx
 import jax
@@ -12,16 +11,15 @@ import numpy as np
 from jax import Array
 from jax.typing import ArrayLike
 
+from forebear.flow.network import Network
 from forebear.flow.settings import FlowSettings
 from forebear.flow.solve import integrate
-
-ACTIVATIONS: dict[str, Callable[[Array], Array]] = {"silu": jax.nn.silu, "relu": jax.nn.relu, "tanh": jnp.tanh}
 
 
 class TwinModel(eqx.Module):
     """A law on standardised numbers: features x (rows, features), latents z and outputs y (rows, targets)."""
 
-    networks: eqx.AbstractVar[Perceptrons]
+    networks: eqx.AbstractVar[Network]
 
     @property
     @abc.abstractmethod
@@ -41,40 +39,10 @@ class TwinModel(eqx.Module):
         """Latents, and log |dz/dy|: of each target (rows, targets), or of all together (rows, 1) in a joint model."""
 
 
-class Perceptrons(eqx.Module):
-    """Networks of one shape side by side; the weights of a layer are (networks, from, to)."""
-
-    weights: tuple[Array, ...]
-    biases: tuple[Array, ...]
-    activation: str = eqx.field(static=True)
-
-    @classmethod
-    def stack(
-        cls, weights: Sequence[Sequence[Array]], biases: Sequence[Sequence[Array]], activation: str
-    ) -> Perceptrons:
-        """From the weights and biases of each network, layer by layer."""
-        return cls(
-            tuple(jnp.stack(layer) for layer in zip(*weights, strict=True)),
-            tuple(jnp.stack(layer) for layer in zip(*biases, strict=True)),
-            activation,
-        )
-
-    def first(self, x: Array, rows: slice = slice(None)) -> Array:
-        """What inputs x (rows, some), those at the places `rows` of the first layer, add to it, bias included."""
-        return x @ self.weights[0][:, rows] + self.biases[0][:, None]
-
-    def rest(self, hidden: Array) -> Array:
-        """From the sum that enters the first activation to the outputs (networks, rows, outputs)."""
-        activate = ACTIVATIONS[self.activation]
-        for weight, bias in zip(self.weights[1:], self.biases[1:], strict=True):
-            hidden = activate(hidden) @ weight + bias[:, None]
-        return hidden
-
-
 class FlowModel(TwinModel):
     """Flows: one network a target, or one for all of them."""
 
-    networks: Perceptrons
+    networks: Network
     """each sees (zeta, t, x), as `forebear.FlowSampler` has it"""
     outputs: int = eqx.field(static=True)
     """of each network"""

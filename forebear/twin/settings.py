@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
-from forebear.discovery.settings import check_setting
-from forebear.errors import InputError, near_miss
+from forebear.errors import InputError, check_fields, near_miss
 from forebear.flow.settings import FlowSettings
 
 # Twice the steps that a discovery takes: a twin's draws are what its user gets.
@@ -23,6 +22,9 @@ class TwinSettings:
     """share of the rows, 4,096 of them at most, that choose the best weights along the training instead of shaping
     them; 0 trains on every row and keeps the last weights"""
 
+    def __post_init__(self) -> None:
+        check_fields(self, _CHECKS)
+
     @classmethod
     def resolve(cls, changes: Mapping[str, Any]) -> TwinSettings:
         """The defaults with some fields changed, those of the flow by their own names.
@@ -34,17 +36,16 @@ class TwinSettings:
         forebear.errors.InputError: unknown setting 'stesp'. Did you mean 'steps'?
         """
         own = [field.name for field in fields(FlowSettings)]
-        for name, value in changes.items():
+        for name in changes:
             if name not in (*own, "held_out"):
                 raise InputError(f"unknown setting '{name}'. {near_miss(name, (*own, 'held_out'))}")
-            if name == "held_out":
-                _check_share(value)
-            else:
-                check_setting(name, value)
         flow = replace(_FLOW, **{name: value for name, value in changes.items() if name in own})
         return cls(flow, changes.get("held_out", cls.held_out))
 
 
-def _check_share(value: Any) -> None:
+def _up_to_half(what: str, value: Any) -> None:
     if isinstance(value, bool) or not isinstance(value, float | int) or not 0 <= value <= 0.5:
-        raise InputError(f"setting 'held_out' must lie between 0 and 0.5; got {value!r}")
+        raise InputError(f"{what} must lie between 0 and 0.5; got {value!r}")
+
+
+_CHECKS = {"held_out": _up_to_half}

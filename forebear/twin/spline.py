@@ -15,8 +15,9 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from forebear.twin.across import outputs_across, piece_across, steps_across
-from forebear.twin.model import Perceptrons, TwinModel
+from forebear.flow.network import Network
+from forebear.twin.across import piece_across, steps_across
+from forebear.twin.model import TwinModel
 
 # The least step between points: across, as a share of the range, and up, against a slope of one. Both keep the
 # chords finite where the law is nearly a point, or leaps from one mode to another.
@@ -30,7 +31,7 @@ class SplineModel(TwinModel):
     targets (the Knothe-Rosenblatt map).
     """
 
-    networks: Perceptrons
+    networks: Network
     """from features, then in an autoregressive model the targets, to what `Spline.of` takes"""
     reach: float = eqx.field(static=True)
     """the latents between which the points lie"""
@@ -45,7 +46,7 @@ class SplineModel(TwinModel):
         """The spline of each target at its latent."""
         if self.autoregressive:
             return self._in_turn(x, z)
-        outputs = outputs_across(self.networks, x)
+        outputs = self.networks.across(x)
         across, up = steps_across(outputs, self.reach, LEAST_STEP, LEAST_SLOPE)
         return _Piece(*piece_across(across, up, outputs[0], self.reach, z.T)).up(z.T).T
 
@@ -62,7 +63,7 @@ class SplineModel(TwinModel):
 
     def _splines(self, x: Array) -> Spline:
         """Splines (targets, rows) from features (rows, features), or (targets, rows, features)."""
-        return Spline.of(self.networks.rest(self.networks.first(x)), self.reach)
+        return Spline.of(self.networks(x), self.reach)
 
     def _known(self, x: Array, y: Array) -> Array:
         """What each network sees (targets, rows, features): the inputs, and the targets before its own."""
@@ -74,7 +75,7 @@ class SplineModel(TwinModel):
         y = jnp.zeros_like(z)
         for i in range(z.shape[1]):
             alone = jax.tree.map(lambda layer, i=i: layer[i : i + 1], self.networks)
-            [outputs] = alone.rest(alone.first(jnp.concatenate([x, y], axis=1)))
+            [outputs] = alone(jnp.concatenate([x, y], axis=1))
             y = y.at[:, i].set(Spline.of(outputs, self.reach)(z[:, i]))
         return y
 

@@ -15,12 +15,12 @@ import numpy as np
 
 from forebear.data.dequantise import Dequantiser
 from forebear.data.scaling import ColumnCode
-from forebear.discovery.settings import check_setting
 from forebear.errors import InputError
+from forebear.flow.network import Network
 from forebear.flow.settings import FlowSettings
 from forebear.storage.arrays import load_arrays, save_arrays
 from forebear.storage.files import read_json, write_json
-from forebear.twin.model import FlowModel, Perceptrons, TwinModel
+from forebear.twin.model import FlowModel, TwinModel
 from forebear.twin.settings import TwinSettings
 from forebear.twin.spline import SplineModel
 from forebear.twin.twin import Range, Target, Twin
@@ -186,13 +186,11 @@ def _check_parts(twin: Twin) -> None:
         and twin.settings.flow.tolerance >= 1e-12
     ):
         raise ValueError("parts of different twins")
-    for name, value in asdict(twin.settings.flow).items():
-        check_setting(name, value)
 
 
 def _model(record: Mapping[str, Any], arrays: Mapping[str, np.ndarray], flow: FlowSettings) -> TwinModel:
     layers = range(record["layers"])
-    networks = Perceptrons(
+    networks = Network(
         tuple(jnp.asarray(arrays[f"weights.{layer}"]) for layer in layers),
         tuple(jnp.asarray(arrays[f"biases.{layer}"]) for layer in layers),
         record["activation"],

@@ -17,14 +17,16 @@ from jax.typing import ArrayLike
 from scipy.special import ndtri
 
 from forebear.data.dequantise import Dequantiser
-from forebear.data.scaling import ColumnCode
+from forebear.data.scaling import ColumnCode, Encoder
 from forebear.errors import InputError, check_whole
+from forebear.kinds.kind import RANGE_QUANTILES as RANGE_QUANTILES
+from forebear.kinds.kind import Range as Range
 from forebear.run.events import progress as show_progress
 from forebear.storage.memory import check_room
 from forebear.twin import mass
 from forebear.twin.batches import in_pieces
 from forebear.twin.core import Core, make_core
-from forebear.twin.encode import InputCode, OutputCode
+from forebear.twin.encode import OutputCode
 from forebear.twin.given import read_matrix
 from forebear.twin.model import TwinModel
 from forebear.twin.settings import TwinSettings
@@ -61,17 +63,6 @@ class Target:
             high[-1] = np.inf
         return replace(self.dequantiser, low=low, high=high)
 
-
-@dataclass(frozen=True)
-class Range:
-    """Where the data of an input lies; quantiles at 1, 5, 25, 50, 75, 95 and 99 per cent."""
-
-    low: float
-    high: float
-    quantiles: tuple[float, ...]
-
-
-RANGE_QUANTILES = (0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99)
 
 # A joint flow has no quantile map: its marginal quantiles are read off so many draws a row.
 _QUANTILE_DRAWS = 1_024
@@ -118,6 +109,11 @@ class Twin:
     def inputs(self) -> tuple[str, ...]:
         """Names of the inputs, in the order in which an array holds them."""
         return tuple(column.name for column in self.columns)
+
+    @cached_property
+    def encoder(self) -> Encoder:
+        """Raw inputs to what the networks see."""
+        return Encoder(self.columns)
 
     @property
     def levels(self) -> dict[str, tuple[object, ...]]:
@@ -199,8 +195,7 @@ class Twin:
         """
         x = read_matrix(given, self.columns, "given")
         low, high = self._ends
-        scale = np.array([column.scale for column in self.columns])
-        return np.max(np.maximum(low - x, x - high) / scale, axis=1, initial=0.0)
+        return np.max(np.maximum(low - x, x - high) / self._scale, axis=1, initial=0.0)
 
     def core(self) -> Core:
         """The twin as a pure JAX function, for rollouts and planners that compile it into their own loops.
@@ -319,7 +314,11 @@ class Twin:
     def _core(self) -> Core:
         centre, scale = (np.array([getattr(target, name) for target in self.outputs]) for name in ("centre", "scale"))
         outputs = OutputCode.of(centre, scale, [target.collapser for target in self.outputs])
-        return make_core(InputCode.of(self.columns), self.model, outputs, *self._ends)
+        return make_core(self.encoder.numbers, self.model, outputs, *self._ends, self._scale)
+
+    @property
+    def _scale(self) -> np.ndarray:
+        return np.array([column.scale for column in self.columns])
 
     @property
     def _ends(self) -> tuple[np.ndarray, np.ndarray]:
@@ -327,8 +326,7 @@ class Twin:
         return low, np.array([np.inf if r is None else r.high for r in self.ranges])
 
     def _features(self, given: Any) -> np.ndarray:
-        # Scaled in double precision: a column far from zero would lose its digits in single.
-        return InputCode.of(self.columns)(read_matrix(given, self.columns, "given")).astype(np.float32)
+        return self.encoder.single(read_matrix(given, self.columns, "given"))
 
     def _observed(self, given: Any, y: Any) -> np.ndarray:
         values = read_matrix(y, self.outputs, "y")

@@ -33,7 +33,9 @@ def rows(models: int, seed: int = 0, count: int = 256) -> Rows:
 
 def networks(models: int, inputs: int, outputs: int) -> Network:
     rng = np.random.default_rng(0)
-    return stack([Network(inputs, outputs, width=16, depth=2, activation="silu", rng=rng) for _ in range(models)])
+    return stack(
+        [Network.fresh(inputs, outputs, width=16, depth=2, activation="silu", rng=rng) for _ in range(models)]
+    )
 
 
 def only(models: Network, number: int) -> Network:

@@ -24,8 +24,18 @@ from forebear.kernel.ridge import ridge
 from forebear.kernel.solve import InMemory, _solve_on_device, _solve_on_host
 from forebear.kernel.truncated import truncated_solve
 from forebear.kernel.tune import Choice, choose, cross_errors
+from forebear.kinds.category import Category
+from forebear.kinds.periodic import Periodic
 
 ROWS, INPUTS = 40, 6
+
+
+class Variable(NamedTuple):
+    """A column without its values."""
+
+    name: str
+    levels: tuple[object, ...] = ()
+    period: float | None = None
 
 
 class Problem(NamedTuple):
@@ -49,11 +59,11 @@ def problems(draw: st.DrawFn) -> Problem:
     for number, (kind, lengthscale) in enumerate(zip(kinds, lengthscales, strict=True)):
         if kind == "category":
             x = rng.integers(0, 3, ROWS).astype(float)
-            embedded.append(factors.category(x))
+            embedded.append(Category().embed(x, Variable("x"), lengthscale))
             plain.append(reference.category(x))
         elif kind == "periodic":
             x = rng.uniform(-7, 7, ROWS)
-            embedded.append(factors.periodic(x, 2.5, lengthscale))
+            embedded.append(Periodic().embed(x, Variable("x", period=2.5), lengthscale))
             plain.append(reference.periodic(x, 2.5, lengthscale))
         else:
             x = rng.normal(size=ROWS)
@@ -155,9 +165,9 @@ def test_a_walk_goes_on_from_the_fits_that_are_known(monkeypatch: pytest.MonkeyP
     x = rng.normal(size=(5, 1, 300))
     y = np.stack([np.sin(x[0, 0]) + x[1, 0], x[2, 0] * x[1, 0]], axis=1)
     units = {name: (place,) for place, name in enumerate("abcd")}
-    fits: dict[tuple[int, ...], pruning.Fit] = {}
+    fits = pruning.Fits()
     whole = prune(x, y, units, nugget=1.0, fits=fits)
-    last = fits.pop(())
+    last = fits.found.pop(())
     asked = []
 
     def counted(kernel: Dense, *rest: Any) -> Any:
@@ -166,7 +176,7 @@ def test_a_walk_goes_on_from_the_fits_that_are_known(monkeypatch: pytest.MonkeyP
 
     monkeypatch.setattr(pruning, "ridge", counted)
     again = prune(x, y, units, nugget=1.0, fits=fits)
-    assert len(asked) == 1 and fits[()] == last
+    assert len(asked) == 1 and fits.found[()] == last
     assert [path.record() for path in again] == [path.record() for path in whole]
 
 

@@ -15,6 +15,7 @@ ROOT = Path(forebear.__file__).parent
 LAYERS = (
     "errors",
     "storage",
+    "kinds",
     "data",
     "flow",
     "kernel",

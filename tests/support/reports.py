@@ -19,7 +19,7 @@ from forebear.discovery.certificate import Certificate
 from forebear.discovery.dependence import Verdict
 from forebear.discovery.embed import Lengthscales
 from forebear.discovery.path import Path
-from forebear.twin.model import Perceptrons
+from forebear.flow.network import Network
 from forebear.twin.settings import TwinSettings
 from forebear.twin.spline import SplineModel
 from forebear.twin.twin import RANGE_QUANTILES, Range, Target, Twin
@@ -89,7 +89,7 @@ def full_size_twin(targets: Sequence[str], inputs: Sequence[str], ancestors: Map
         codes,
         tuple(Target(name, Dequantiser("continuous"), 0.0, 1.0) for name in targets),
         {target: tuple(ancestors[target]) for target in targets},
-        SplineModel(Perceptrons(layers, shifts, "silu"), 4.0, autoregressive=False),
+        SplineModel(Network(layers, shifts, "silu"), 4.0, autoregressive=False),
         joint=False,
         ranges=(span,) * len(inputs),
         rows=rng.normal(size=(500, len(inputs))),

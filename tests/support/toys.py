@@ -14,10 +14,11 @@ import pandas as pd
 from forebear.data.dequantise import Dequantiser
 from forebear.data.scaling import ColumnCode
 from forebear.data.table import read_columns
-from forebear.twin.model import Perceptrons
+from forebear.flow.network import Network
+from forebear.kinds import kind_named
 from forebear.twin.settings import TwinSettings
 from forebear.twin.spline import SplineModel
-from forebear.twin.twin import RANGE_QUANTILES, Range, Target, Twin
+from forebear.twin.twin import Target, Twin
 
 WIDTH, POINTS = 8, 4
 
@@ -32,7 +33,7 @@ def toy_twin(
     table = read_columns(frame, "the table", [*names, *ancestors], periods)
     codes = tuple(ColumnCode.of(table.columns[name]) for name in names)
     values = [table.columns[name].values for name in names]
-    ranges = [Range(v.min(), v.max(), tuple(np.quantile(v, RANGE_QUANTILES))) for v in values]
+    ranges = [kind_named(code.kind).range(v) for code, v in zip(codes, values, strict=True)]
     targets = [
         Target(name, Dequantiser("continuous"), float(np.mean(frame[name])), float(np.std(frame[name])))
         for name in ancestors
@@ -49,9 +50,9 @@ def toy_twin(
         codes,
         tuple(targets),
         {target: tuple(inputs) for target, inputs in ancestors.items()},
-        SplineModel(Perceptrons(layers, biases, "silu"), 4.0, autoregressive=False),
+        SplineModel(Network(layers, biases, "silu"), 4.0, autoregressive=False),
         joint=False,
-        ranges=tuple(r if code.kind == "real" else None for r, code in zip(ranges, codes, strict=True)),
+        ranges=tuple(ranges),
         rows=np.stack(values, axis=1),
         settings=TwinSettings(),
     )

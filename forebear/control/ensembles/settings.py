@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any, Literal
 
-from forebear.errors import InputError, check_whole, near_miss
+from forebear.errors import InputError, below_one, check_fields, near_miss, one_of, positive, whole
 
 
 @dataclass(frozen=True)
@@ -26,6 +26,13 @@ class CemSettings:
     """the search stops where no coordinate of the plan varies more than this"""
     particles: int = 20
     """trajectories that judge a plan; an ensemble deals them evenly to its members"""
+
+    def __post_init__(self) -> None:
+        check_fields(self, _CEM, word="")
+        if self.elites > self.candidates:
+            raise InputError(
+                f"elites={self.elites}, but only candidates={self.candidates} plans are drawn: lower elites"
+            )
 
 
 @dataclass(frozen=True)
@@ -50,6 +57,9 @@ class EnsembleSettings:
     with that; or "learned" like all others, as published. Networks err where they have seen little, and a goal that
     runs away in every plan leaves nothing to choose between plans"""
 
+    def __post_init__(self) -> None:
+        check_fields(self, _ENSEMBLE, word="")
+
 
 @dataclass(frozen=True)
 class PetsSettings:
@@ -57,6 +67,13 @@ class PetsSettings:
 
     ensemble: EnsembleSettings = field(default_factory=EnsembleSettings)
     cem: CemSettings = field(default_factory=CemSettings)
+
+    def __post_init__(self) -> None:
+        if self.cem.particles % self.ensemble.members:
+            raise InputError(
+                f"particles={self.cem.particles} must be a multiple of members={self.ensemble.members}, to deal them "
+                "evenly"
+            )
 
     @classmethod
     def resolve(cls, changes: Mapping[str, Any]) -> PetsSettings:
@@ -69,10 +86,7 @@ class PetsSettings:
         forebear.errors.InputError: unknown setting 'horizno'. Did you mean 'horizon'?
         """
         _check_known(changes, (EnsembleSettings, CemSettings))
-        ensemble, search = (_of(stage, changes) for stage in (EnsembleSettings, CemSettings))
-        _check_cem(search)
-        _check_ensemble(ensemble, search.particles)
-        return cls(ensemble, search)
+        return cls(_of(EnsembleSettings, changes), _of(CemSettings, changes))
 
 
 def cem_settings(changes: Mapping[str, Any]) -> CemSettings:
@@ -83,9 +97,7 @@ def cem_settings(changes: Mapping[str, Any]) -> CemSettings:
     forebear.errors.InputError: elites=40, but only candidates=20 plans are drawn: lower elites
     """
     _check_known(changes, (CemSettings,))
-    found = _of(CemSettings, changes)
-    _check_cem(found)
-    return found
+    return _of(CemSettings, changes)
 
 
 def _check_known(changes: Mapping[str, Any], stages: Sequence[Any]) -> None:
@@ -100,29 +112,13 @@ def _of(stage: Any, changes: Mapping[str, Any]) -> Any:
     return stage(**{name: value for name, value in changes.items() if name in own})
 
 
-def _check_cem(settings: CemSettings) -> None:
-    for name in ("horizon", "candidates", "elites", "iterations", "particles"):
-        check_whole(name, getattr(settings, name), 1)
-    if settings.elites > settings.candidates:
-        raise InputError(
-            f"elites={settings.elites}, but only candidates={settings.candidates} plans are drawn: lower elites"
-        )
-    if not 0 <= settings.smoothing < 1:
-        raise InputError(f"smoothing must lie in [0, 1); got {settings.smoothing!r}")
-
-
-def _check_ensemble(settings: EnsembleSettings, particles: int) -> None:
-    for name in ("members", "width", "depth", "batch", "epochs"):
-        check_whole(name, getattr(settings, name), 1)
-    if particles % settings.members:
-        raise InputError(
-            f"particles={particles} must be a multiple of members={settings.members}, to deal them evenly"
-        )
-    if not settings.rate > 0:
-        raise InputError(f"rate must be a number above 0; got {settings.rate!r}")
-    for name, known in _CHOICES.items():
-        if (chosen := getattr(settings, name)) not in known:
-            raise InputError(f"{name} is {chosen!r}. {near_miss(chosen, known)}")
-
-
-_CHOICES = {"precision": ("float32", "bfloat16"), "constants": ("kept", "learned")}
+_CEM = {
+    **dict.fromkeys(("horizon", "candidates", "elites", "iterations", "particles"), whole()),
+    "smoothing": below_one,
+}
+_ENSEMBLE = {
+    **dict.fromkeys(("members", "width", "depth", "batch", "epochs"), whole()),
+    "rate": positive(),
+    "precision": one_of("float32", "bfloat16"),
+    "constants": one_of("kept", "learned"),
+}
