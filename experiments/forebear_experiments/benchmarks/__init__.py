@@ -1,4 +1,4 @@
-"""What `forebear bench` can measure: one file a name, each with a function `run` that gives rows.
+"""What `forebear bench` can measure: one file per name, each with a function `run` that gives rows.
 
 A row is a dict with "what" and "ours_s" and, where there is something to compare with, "baseline", "baseline_s" and
 "ratio" (baseline over ours, so that more is better). Further fields are free.

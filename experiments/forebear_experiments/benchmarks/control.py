@@ -166,7 +166,7 @@ def sac_rows(envs: int = 64, training: int = 1_000, transitions: int = 2_000) ->
     policies have the same networks, and neither speed depends on how good the twin is: its training is short.
 
     The first row has the default of both libraries, an update after each step of all environments. The second has as
-    many updates a transition as the other side, an update for every four: the policy learns as much from a
+    many updates per transition as the other side, an update for every four: the policy learns as much from a
     transition, and updates are most of what is left. The third has no policy, and actions at random.
     """
     from forebear.control.sac import SacSettings, check_sac

@@ -9,7 +9,7 @@ from forebear.errors import InputError, near_miss
 
 
 def run(names: Sequence[str] = ("lorenz63", "weak", "heat"), **arguments: Any) -> list[dict[str, Any]]:
-    """One row a system (3, 6 and 12 inputs by default): seconds of either rule. Arguments go to `discover`."""
+    """One row per system (3, 6 and 12 inputs by default): seconds of either rule. Arguments go to `discover`."""
     from forebear.systems import heat
     from forebear_experiments.benchmarks.support.suite import SUITE
 

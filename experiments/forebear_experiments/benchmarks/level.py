@@ -66,7 +66,7 @@ SETTINGS: dict[str, Callable[[np.random.Generator], tuple[pd.DataFrame, tuple[st
 def run(
     names: Sequence[str] | None = None, pairs: int = 200, rivals: int = 50, first: int = 1_000, jobs: int = 1
 ) -> list[dict[str, Any]]:
-    """One row a setting and null: the share of p-values below 0.05, and the 99% binomial band around 0.05.
+    """One row per setting and null: the share of p-values below 0.05, and the 99% binomial band around 0.05.
 
     The two other nulls cost many times more, so they are measured on the first `rivals` pairs only. `first` is the
     seed of the first pair: those below 1,000 were looked at while the test was built.

@@ -41,7 +41,7 @@ def cases() -> dict[str, Case]:
 def run(
     names: Sequence[str] | None = None, seeds: Sequence[int] = (0, 1, 2), **arguments: Any
 ) -> list[dict[str, Any]]:
-    """One row a system: exact sets out of targets x data seeds, seconds for all seeds, and the sets that are wrong;
+    """One row per system: exact sets out of targets x data seeds, seconds for all seeds, and the sets that are wrong;
     `nsr_jump_exact` counts the exact sets of the published rule, read off the same pruning paths.
 
     `names` picks systems, `seeds` the data; what else is given goes to `forebear.discover`.

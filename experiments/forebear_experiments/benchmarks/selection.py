@@ -28,7 +28,7 @@ def run(
     baselines: Sequence[str] | None = None,
     jobs: int = 1,
 ) -> list[dict[str, Any]]:
-    """One row a system and method: exact sets, precision, recall, seconds a target.
+    """One row per system and method: exact sets, precision, recall, seconds per target.
 
     The published rule reads the pruning path of the same run, so its seconds are not known apart; `bench cost`
     compares the two. A baseline whose package is not installed is left out.

@@ -59,7 +59,7 @@ def run(
     seed: int = 0,
     **settings: Any,
 ) -> list[dict[str, Any]]:
-    """A row a target, for the twin and for its student, then a row a batch of their speeds on the first system.
+    """One row per target, for twin and student, then one row per batch of their speeds on the first system.
 
     `rows` of Lorenz-63, two fifths as many of the heavy-tailed case, a fifth of the algebraic system (the published
     10,000); tables of another seed give `held_out` rows for the coverage and `inputs` of them for the distances.

@@ -30,7 +30,7 @@ def run(
     seed: int = 0,
     **settings: Any,
 ) -> list[dict[str, Any]]:
-    """A row a target and twin, pruned and full, at states of the data and at states of another seed's trajectories.
+    """One row per target and twin, pruned and full, at states of the data and of another seed's trajectories.
 
     Every trajectory keeps to a sphere of its own, so that another seed asks also where there was no data. A row
     `holds` when its W1 is no more than published and, for the pruned twin, no more than that of the full one.

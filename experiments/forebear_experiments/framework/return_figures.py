@@ -46,7 +46,7 @@ def returns_figure(
 
 
 def _colours(rows: Sequence[Mapping[str, Any]]) -> list[str]:
-    """One a regime."""
+    """One per regime."""
     regimes = list(dict.fromkeys(row["regime"] for row in rows))
     return [_COLOURS[regimes.index(row["regime"]) % len(_COLOURS)] for row in rows]
 

@@ -23,7 +23,7 @@ _MOST_TARGETS = 4
 _MOST_LABELS = 24
 
 Records = Sequence[Mapping[str, Any]]
-"""one a run; "targets" holds for each target: kept, units, nsr, scores, and the set that each rule chose"""
+"""one per run; "targets" holds for each target: kept, units, nsr, scores, and the set that each rule chose"""
 
 
 def save_figure(drawn: Figure, file: Path) -> None:
@@ -73,7 +73,7 @@ def _natural(name: str) -> tuple[str, list[int]]:
 
 
 def _graph(axis: Axes, records: Records, inputs: Sequence[str]) -> None:
-    """How often each rule chose an input for a target: a dot a rule, larger and darker the more often."""
+    """How often each rule chose an input for a target: one dot per rule, larger and darker the more often."""
     targets = list(records[0]["targets"])
     often = {
         rule: np.array([[np.mean([u in r["targets"][t][rule] for r in records]) for t in targets] for u in inputs])

@@ -12,10 +12,10 @@ from forebear_experiments.framework.colours import GONE, INK, JUMP, KEPT
 
 
 def cost_figure(rows: Sequence[Mapping[str, Any]], title: str) -> Figure:
-    """The cost of every trial, a line of dots a controller with its mean; the mean cost by step at the right.
+    """The cost of every trial, one line of dots per controller with its mean; the mean cost by step at the right.
 
     Arguments:
-        rows: one a controller, with "controller", "cost" (a number a trial) and "cost_by_step".
+        rows: one per controller, with "controller", "cost" (one number per trial) and "cost_by_step".
     """
     drawn = Figure(figsize=(11, 0.5 * len(rows) + 2.2), layout="constrained")
     grid = drawn.add_gridspec(1, 2, width_ratios=[1.3, 1.0])

@@ -36,7 +36,7 @@ class StudentSettings:
 
 
 class Students(eqx.Module):
-    """One network a target: raw inputs and a latent in, a draw out, in one pass."""
+    """One network per target: raw inputs and a latent in, a draw out, in one pass."""
 
     networks: Network
     """stacked"""

@@ -10,7 +10,7 @@ from forebear_experiments.framework.colours import GONE, INK, JUMP, KEPT
 
 
 def waiting_figure(curves: Mapping[str, Sequence[Sequence[Mapping[str, float]]]], title: str, level: float) -> Figure:
-    """A column of panels for each regime, a line a training; those that never score above a level stand out.
+    """A column of panels for each regime, one line per training; those that never score above a level stand out.
 
     Arguments:
         curves: regime -> of each training, its evaluations (see `forebear.control.sac.Course`).

@@ -153,7 +153,7 @@ def _fails(rows: dict[str, dict[str, Any]]) -> Claim:
 
 
 def _better(rows: dict[str, dict[str, Any]]) -> Claim:
-    """On common episodes, one difference an episode."""
+    """On common episodes, one difference per episode."""
     gain = np.subtract(rows[NEAR]["returns"], rows[FAR]["returns"])
     error = gain.std() / np.sqrt(len(gain))
     why = "" if gain.mean() > -2 * error else "one training of each: their luck differs as well as their lags"
