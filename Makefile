@@ -17,7 +17,7 @@ help:
 	@echo "make gallery   the pages of experiments and benchmarks, docs/experiments.md and docs/benchmarks.md, from results/"
 	@echo "make pictures  the pictures of docs/method.md"
 	@echo "make docs      the documentation as a site, site/index.html"
-	@echo "make dist      wheel and source archive, into dist/"
+	@echo "make dist      wheels and source archives of forebear and of its experiments, into dist/"
 	@echo "make clean     remove .venv and caches"
 
 demo: $(READY)
@@ -46,14 +46,14 @@ lint: $(READY)
 # Each benchmark in a process of its own: `lorenz63` counts what a cold start costs. The file appears only when whole.
 bench: $(READY)
 	@mkdir -p results
-	for name in $$($(BIN)/python -c 'from forebear.benchmarks import BENCHES; print(*BENCHES)'); do \
+	for name in $$($(BIN)/python -c 'from forebear_experiments.benchmarks import BENCHES; print(*BENCHES)'); do \
 	  $(BIN)/forebear bench $$name --json > results/.$$name.part && mv results/.$$name.part results/bench-$$name.json \
 	    || { rm -f results/.$$name.part; exit 1; }; \
 	done
 
 gallery: $(READY)
-	$(BIN)/python -m forebear.reproduce.gallery results docs/experiments.md
-	$(BIN)/python -m forebear.benchmarks.page results docs/benchmarks.md
+	$(BIN)/python -m forebear_experiments.framework.gallery results docs/experiments.md
+	$(BIN)/python -m forebear_experiments.benchmarks.page results docs/benchmarks.md
 
 pictures: $(READY)
 	$(BIN)/python docs/making/pictures.py docs/pictures
@@ -64,8 +64,9 @@ docs: $(VENV)/.docs
 	@echo "open site/index.html, or, to have the search too: $(BIN)/python -m http.server --directory site"
 
 dist: $(VENV)/.docs
-	rm -rf build dist
+	rm -rf build dist experiments/build
 	$(BIN)/python -m build --quiet
+	$(BIN)/python -m build --quiet --outdir dist experiments
 
 $(VENV)/.sb3: $(READY)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[sb3]"
@@ -75,12 +76,12 @@ $(VENV)/.docs: $(READY)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[docs]"
 	@touch $@
 
-$(READY): pyproject.toml constraints.txt
+$(READY): pyproject.toml experiments/pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; old = sys.version_info < (3, 11); sys.exit(f"forebear needs Python 3.11 or newer and $(PYTHON) is {sys.version.split()[0]}: try make PYTHON=python3.12" if old else 0)' \
 	  || { command -v $(PYTHON) > /dev/null || echo "there is no $(PYTHON): install Python 3.11 or newer, or name it with make PYTHON=..."; exit 1; }
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[dev]"
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[dev]" -e ./experiments
 	@touch $@
 
 clean:
-	rm -rf $(VENV) .pytest_cache .ruff_cache .hypothesis build dist site *.egg-info
+	rm -rf $(VENV) .pytest_cache .ruff_cache .hypothesis build dist site *.egg-info experiments/build experiments/*.egg-info

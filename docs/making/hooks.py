@@ -30,6 +30,7 @@ def on_page_markdown(markdown: str, **_: Any) -> str:
 
 def command_line() -> str:
     """A section for each command: what `--help` prints."""
+    from typer import Context
     from typer.main import get_command
     from typer.testing import CliRunner
 
@@ -40,7 +41,8 @@ def command_line() -> str:
         "What `forebear COMMAND --help` prints. `forebear --install-completion` teaches your",
     ]
     lines += ["shell the commands, options and names; it takes effect in the next terminal.", ""]
-    for name in ["", *get_command(app).commands]:  # type: ignore[attr-defined]
+    group = get_command(app)
+    for name in ["", *group.list_commands(Context(group))]:  # type: ignore[attr-defined]
         words = [name, "--help"] if name else ["--help"]
         told = runner.invoke(app, words, prog_name="forebear", terminal_width=86)
         assert told.exit_code == 0, told.output

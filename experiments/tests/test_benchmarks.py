@@ -7,12 +7,17 @@ from collections.abc import Callable
 from importlib.util import find_spec
 from typing import Any
 
+import numpy as np
 import pytest
+from toys import toy_twin
 
-from forebear.benchmarks import BENCHES, baselines, measure
-from forebear.benchmarks.control_mpc import batched_mpc
+import forebear as fb
 from forebear.cli import main
 from forebear.errors import InputError
+from forebear.systems import pendulum
+from forebear_experiments.benchmarks import BENCHES, environments, measure
+from forebear_experiments.benchmarks.control import batched_mpc
+from forebear_experiments.benchmarks.support import baselines
 
 TINY = {"steps": 20, "distilled": 60, "width": 8, "depth": 1, "folds": 1, "ode_steps": 2, "rule": "nsr-jump"}
 
@@ -20,7 +25,7 @@ TINY = {"steps": 20, "distilled": 60, "width": 8, "depth": 1, "folds": 1, "ode_s
 def test_list_names_every_benchmark(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["bench", "--list", "--json"]) == 0
     assert set(json.loads(capsys.readouterr().out)["names"]) == set(BENCHES) >= {"lorenz63", "pipeline"}
-    assert all(find_spec(f"forebear.benchmarks.{name.replace('-', '_')}") for name in BENCHES)
+    assert all(find_spec(f"forebear_experiments.benchmarks.{name.replace('-', '_')}") for name in BENCHES)
 
 
 def test_pipeline_counts_exact_sets_and_lists_the_wrong_ones() -> None:
@@ -30,9 +35,13 @@ def test_pipeline_counts_exact_sets_and_lists_the_wrong_ones() -> None:
     assert "baseline_s" not in row
 
 
-def test_pipeline_refuses_a_system_it_does_not_have() -> None:
-    with pytest.raises(InputError, match="Did you mean 'lorenz63'"):
-        measure("pipeline", names=["lorenz36"])
+@pytest.mark.parametrize(
+    ("bench", "wrong", "right"),
+    [("pipeline", "lorenz36", "lorenz63"), ("cost", "heaat", "heat"), ("selection", "weaak", "weak")],
+)
+def test_a_system_that_is_not_there_is_refused(bench: str, wrong: str, right: str) -> None:
+    with pytest.raises(InputError, match=f"'{wrong}'.* Did you mean '{right}'"):
+        measure(bench, names=[wrong])
 
 
 def test_bench_prints_a_table_or_one_document(
@@ -45,7 +54,7 @@ def test_bench_prints_a_table_or_one_document(
         tell(rows[0])
         return answer
 
-    monkeypatch.setattr("forebear.cli.measuring.measure", measured)
+    monkeypatch.setattr("forebear_experiments.measuring.measure", measured)
     assert main(["bench", "lorenz63", "--json"]) == 0
     captured = capsys.readouterr()
     assert json.loads(captured.out) == answer
@@ -94,3 +103,28 @@ def test_gpu_without_one_says_so() -> None:
         pytest.skip("there is a GPU")
     with pytest.raises(InputError, match="needs a GPU"):
         measure("gpu")
+
+
+@pytest.fixture(scope="module")
+def small() -> fb.Twin:
+    inputs = ("theta_0", "u_0", "theta_1", "u_1")
+    return toy_twin(pendulum(episodes=2).table, {"dtheta": inputs}, {"theta_0": 2 * np.pi, "theta_1": 2 * np.pi})
+
+
+def test_the_benchmark_reports_ratios_of_what_it_timed(monkeypatch: pytest.MonkeyPatch, small: fb.Twin) -> None:
+    monkeypatch.setattr(environments, "_REPEATS", 1)
+    monkeypatch.setattr(environments, "_twin", lambda training: small)
+    together, alone, rolled = environments.run(envs=4, trajectories=5, steps=3)
+    for row in (together, rolled):
+        assert row["ratio"] == pytest.approx(row["baseline_s"] / row["ours_s"])
+    assert min(alone["ours_s"], alone["dispatch_us"]) > 0
+
+
+def test_the_benchmark_takes_dispatch_off_what_a_compiled_step_takes(
+    monkeypatch: pytest.MonkeyPatch, small: fb.Twin
+) -> None:
+    monkeypatch.setattr(environments, "_least", lambda *timed: (3e-3, 2e-3, 0.5e-3))
+    alone = environments._alone(small, calls=10)
+    assert {name: alone[name] for name in ("ours_s", "dispatch_us", "compute_us")} == pytest.approx(
+        {"ours_s": 3e-4, "dispatch_us": 50, "compute_us": 150}
+    )

@@ -11,7 +11,10 @@ import pytest
 from toys import toy_twin
 
 import forebear as fb
-from forebear.control.rod import (
+from forebear.systems.heat import CONTROLS, NODES, STATES
+from forebear_experiments.framework.experiment import Findings
+from forebear_experiments.heat.control import EXPERIMENTS, FULL, KNOWN, LINEAR, NONE, PRUNED
+from forebear_experiments.heat.rig import (
     BOUNDS,
     LearnedStep,
     cost,
@@ -20,10 +23,7 @@ from forebear.control.rod import (
     linear_control,
     true_step,
 )
-from forebear.control.student import StudentSettings, teach
-from forebear.reproduce.experiment import Evidence
-from forebear.reproduce.heat_control import EXPERIMENTS, FULL, KNOWN, LINEAR, NONE, PRUNED
-from forebear.systems.heat import CONTROLS, NODES, STATES
+from forebear_experiments.heat.student import StudentSettings, teach
 
 DATA = fb.systems.heat(trajectories=4, steps=50, seed=5)
 EXPERIMENT = EXPERIMENTS["heat-control"]
@@ -109,10 +109,10 @@ def _row(name: str, costs: list[float], seconds: float = 1.0) -> dict[str, Any]:
 
 def test_claims_compare_the_same_trials() -> None:
     bounds = [_row(NONE, [200.0, 100.0]), _row(LINEAR, [42.0, 21.0]), _row(KNOWN, [40.0, 20.0])]
-    good = Evidence(
+    good = Findings(
         EXPERIMENT, {}, {"all": [*bounds, _row(PRUNED, [41.0, 20.5], 1.0), _row(FULL, [44.0, 23.0], 2.0)]}
     )
-    bad = Evidence(EXPERIMENT, {}, {"all": [*bounds, _row(PRUNED, [50.0, 20.0], 2.0), _row(FULL, [41.0, 19.0], 1.0)]})
+    bad = Findings(EXPERIMENT, {}, {"all": [*bounds, _row(PRUNED, [50.0, 20.0], 2.0), _row(FULL, [41.0, 19.0], 1.0)]})
     claims = EXPERIMENT.claims(good)
     assert all(claim.holds for claim in claims)
     assert claims[2].measured == "33.50 against 30.75; by trial +2.75 ± 0.18"

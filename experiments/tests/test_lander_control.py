@@ -13,12 +13,12 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from forebear.control.lander import LanderVectorEnv, conditions, fly
 from forebear.errors import InputError
-from forebear.reproduce import lander_control as control
-from forebear.reproduce.experiment import Evidence
 from forebear.systems.lander import ACTIONS, STATES, TARGETS, TIME_LIMIT, lander
 from forebear.twin.core import Core
+from forebear_experiments.framework.experiment import Findings
+from forebear_experiments.lander import control
+from forebear_experiments.lander.rig import LanderVectorEnv, conditions, fly
 
 INPUTS = (*STATES, *ACTIONS)
 
@@ -126,7 +126,7 @@ _LANDS = {"timesteps": 25_000, "mean": 250.0, "episodes": 9, "cut_off": 0.1}
 _HOVERS = {"timesteps": 25_000, "mean": 0.0, "episodes": 9, "cut_off": 0.9}
 
 
-def _evidence(**landings: int) -> Evidence:
+def _findings(**landings: int) -> Findings:
     """All trainings learn, but for the last in the true environment, which is not among the first five."""
     names = dict(true=control.TRUE, full=control.FULL, pruned=control.PRUNED)
     values = {**dict(true=995, full=990, pruned=998), **landings}
@@ -138,7 +138,7 @@ def _evidence(**landings: int) -> Evidence:
         rows |= {unit: [row] for unit in control.EXPERIMENTS["lander-control"].measures if unit.startswith(name)}
     [last] = rows[f"{control.TRUE}, training 16"]
     rows[f"{control.TRUE}, training 16"] = [{**last, "landings": 10, "curve": [_HOVERS]}]
-    return Evidence(control.EXPERIMENTS["lander-control"], {}, rows)
+    return Findings(control.EXPERIMENTS["lander-control"], {}, rows)
 
 
 @pytest.mark.parametrize(
@@ -146,20 +146,20 @@ def _evidence(**landings: int) -> Evidence:
     [({}, 0), ({"full": 999}, 2), ({"full": 960}, 1), ({"pruned": 900}, 5)],
 )
 def test_claims_can_fail(landings: dict[str, int], broken: int) -> None:
-    evidence = _evidence(**landings)
-    claims = evidence.experiment.claims(evidence)
+    findings = _findings(**landings)
+    claims = findings.experiment.claims(findings)
     assert len({claim.claim for claim in claims}) == len(claims)  # a page tells claims apart by their words
     lost = [claim for claim in claims if not claim.holds]
     assert len(lost) == broken and all(claim.why for claim in lost)
-    assert evidence.experiment.figure is not None and len(evidence.experiment.figure(evidence).axes) == 2
+    assert findings.experiment.figure is not None and len(findings.experiment.figure(findings).axes) == 2
 
 
 def test_a_training_that_never_landed_is_named() -> None:
-    evidence = _evidence()
-    [failed] = evidence.measured[f"{control.PRUNED}, training 2"]
+    findings = _findings()
+    [failed] = findings.measured[f"{control.PRUNED}, training 2"]
     hovers = {**failed, "landings": 10, "curve": [_HOVERS]}
-    evidence = replace(evidence, measured={**evidence.measured, f"{control.PRUNED}, training 2": [hovers]})
-    first, learned, *others = evidence.experiment.claims(evidence)
+    findings = replace(findings, measured={**findings.measured, f"{control.PRUNED}, training 2": [hovers]})
+    first, learned, *others = findings.experiment.claims(findings)
     assert not first.holds and "training 2 (best evaluation on the way 0)" in first.why
     assert learned.holds and str(learned.measured).startswith("3,992 (998, 998, 998, 998) of 4,000")
     failures, crossed, rates, waits, hovering = others[-5:]
@@ -172,33 +172,33 @@ def test_a_training_that_never_landed_is_named() -> None:
 
 
 def test_twins_that_take_longer_to_learn_in_are_told() -> None:
-    evidence = _evidence()
+    findings = _findings()
     late = [_HOVERS, {**_LANDS, "timesteps": 300_000}]
     measured = {
         unit: [{**row, "curve": late} if row["regime"] != control.TRUE else row]
-        for unit, [row] in evidence.measured.items()
+        for unit, [row] in findings.measured.items()
     }
-    waits = evidence.experiment.claims(replace(evidence, measured=measured))[-2]
+    waits = findings.experiment.claims(replace(findings, measured=measured))[-2]
     assert not waits.holds and waits.why == "the times differ"
     assert "25, 25, 25; full twin 300," in str(waits.measured)
 
 
 def test_trainings_of_which_it_was_not_written_down_how_episodes_end() -> None:
-    evidence = _evidence()
+    findings = _findings()
     bare = [{"timesteps": 25_000, "mean": 250.0}]
-    measured = {unit: [{**row, "curve": bare}] for unit, [row] in evidence.measured.items()}
-    rates, _ = evidence.experiment.claims(replace(evidence, measured=measured))[-2:]
+    measured = {unit: [{**row, "curve": bare}] for unit, [row] in findings.measured.items()}
+    rates, _ = findings.experiment.claims(replace(findings, measured=measured))[-2:]
     assert not rates.holds and rates.why == "all of them landed"
 
 
 def test_a_twin_that_teaches_nobody_is_named() -> None:
-    evidence = _evidence()
+    findings = _findings()
     hovers = {"landings": 10, "curve": [_HOVERS]}
     twin = {
-        unit: [{**rows[0], **hovers}] for unit, rows in evidence.measured.items() if unit.startswith("pruned twin 2")
+        unit: [{**rows[0], **hovers}] for unit, rows in findings.measured.items() if unit.startswith("pruned twin 2")
     }
     assert len(twin) == 2
-    claims = evidence.experiment.claims(replace(evidence, measured={**evidence.measured, **twin}))
+    claims = findings.experiment.claims(replace(findings, measured={**findings.measured, **twin}))
     [crossed] = [claim for claim in claims if "in each of the first three pruned twins" in claim.claim]
     assert not crossed.holds and crossed.why == "never learned to land: twin 2 with seed 1, twin 2 with seed 3"
     assert str(crossed.measured).startswith("7 of 9 learn")

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from forebear.reproduce import lander_hover as hover
-from forebear.reproduce.experiment import Evidence
-from forebear.reproduce.lander_control import PRUNED, TRUE, sac_settings
+from forebear_experiments.framework.experiment import Findings
+from forebear_experiments.lander import hover
+from forebear_experiments.lander.control import PRUNED, TRUE, sac_settings
 
 LANDS, HOVERS, BETWEEN = (250.0, 0.05), (-20.0, 1.0), (150.0, 0.3)
 
@@ -23,12 +23,12 @@ def _curve(mean: float, cut_off: float, lands_at: int = 100_000) -> list[dict[st
     return [{"timesteps": 20_000, "mean": -100.0, "episodes": 0}, *rest]
 
 
-def _evidence(true: list[Any], pruned: list[Any]) -> Evidence:
+def _findings(true: list[Any], pruned: list[Any]) -> Findings:
     rows = {
         regime: [{"regime": regime, "curve": _curve(*one)} for one in own]
         for regime, own in ((TRUE, true), (PRUNED, pruned))
     }
-    return Evidence(hover.EXPERIMENTS["lander-hover"], {}, rows)
+    return Findings(hover.EXPERIMENTS["lander-hover"], {}, rows)
 
 
 @pytest.mark.parametrize(
@@ -41,16 +41,16 @@ def _evidence(true: list[Any], pruned: list[Any]) -> Evidence:
     ],
 )
 def test_claims_can_fail(true: list[Any], pruned: list[Any], broken: list[str]) -> None:
-    evidence = _evidence(true, pruned)
-    lost = [claim for claim in evidence.experiment.claims(evidence) if not claim.holds]
+    findings = _findings(true, pruned)
+    lost = [claim for claim in findings.experiment.claims(findings) if not claim.holds]
     assert len(lost) == len(broken) and all(words in claim.claim for words, claim in zip(broken, lost, strict=True))
     assert all(claim.why for claim in lost)
-    assert evidence.experiment.figure is not None and len(evidence.experiment.figure(evidence).axes) == 4
+    assert findings.experiment.figure is not None and len(findings.experiment.figure(findings).axes) == 4
 
 
 def test_what_is_told() -> None:
-    evidence = _evidence([LANDS, HOVERS], [LANDS, (250.0, 0.2, 160_000)])
-    rates, waits, hovering = (str(claim.measured) for claim in evidence.experiment.claims(evidence))
+    findings = _findings([LANDS, HOVERS], [LANDS, (250.0, 0.2, 160_000)])
+    rates, waits, hovering = (str(claim.measured) for claim in findings.experiment.claims(findings))
     assert rates == "without an evaluation above 200: true environment 1 of 2; pruned twin 0 of 2"
     assert waits.endswith("true environment 100, never; pruned twin 100, 160")
     assert hovering == "share of episodes cut off: never landed 100 to 100%; landed 5 to 20%"

@@ -14,18 +14,18 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 
 import forebear as fb
 from forebear.control import sac_state
-from forebear.control.pendulum import PendulumVectorEnv, swing_up, twin_pendulum, warm_up
 from forebear.control.sac import SacSettings, train_sac
 from forebear.data.table import read_columns
 from forebear.errors import InputError
-from forebear.reproduce import pendulum_control as control
-from forebear.reproduce.experiment import Evidence
 from forebear.storage.arrays import load_arrays
 from forebear.systems import pendulum
 from forebear.systems.pendulum import DT, GRAVITY, NOISE, TORQUE
 from forebear.twin.fit import fit_twin
 from forebear.twin.settings import TwinSettings
 from forebear.twin.twin import Twin
+from forebear_experiments.framework.experiment import Findings
+from forebear_experiments.pendulum import control
+from forebear_experiments.pendulum.rig import PendulumVectorEnv, swing_up, twin_pendulum, warm_up
 
 TURN = 2 * np.pi
 STATES = 3
@@ -226,13 +226,13 @@ def _row(regime: str, mean: float, lags: list[int] | None = None) -> list[dict[s
     return [{**told, "std": 6.0, "final_mean": mean - 1, **({"lags": lags} if lags else {})}]
 
 
-def _evidence(**means: float) -> Evidence:
+def _findings(**means: float) -> Findings:
     names = dict(true=control.TRUE, full=control.FULL, near=control.NEAR, far=control.FAR, alone=control.ALONE)
     names |= dict(found=control.FOUND, idle=control.IDLE)
     good = dict(true=-80.0, full=-90.0, near=-85.0, far=-95.0, alone=-700.0, found=-85.0, idle=-1000.0)
     values = {**good, **means}
     rows = {name: _row(name, values[key], [0, 1]) for key, name in names.items()}
-    return Evidence(control.EXPERIMENTS["pendulum-control"], {}, rows)
+    return Findings(control.EXPERIMENTS["pendulum-control"], {}, rows)
 
 
 @pytest.mark.parametrize(
@@ -245,11 +245,11 @@ def _evidence(**means: float) -> Evidence:
     ],
 )
 def test_claims_can_fail(means: dict[str, float], broken: list[str]) -> None:
-    evidence = _evidence(**means)
-    lost = [claim for claim in evidence.experiment.claims(evidence) if not claim.holds]
+    findings = _findings(**means)
+    lost = [claim for claim in findings.experiment.claims(findings) if not claim.holds]
     assert len(lost) == len(broken) and all(word in claim.claim for word, claim in zip(broken, lost, strict=True))
     assert all(claim.why for claim in lost)
-    assert evidence.experiment.figure is not None and len(evidence.experiment.figure(evidence).axes) == 2
+    assert findings.experiment.figure is not None and len(findings.experiment.figure(findings).axes) == 2
 
 
 def test_published_settings() -> None:
@@ -274,7 +274,7 @@ def test_a_quick_unit(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_sac_is_timed_in_both_arrangements() -> None:
     pytest.importorskip("sbx")
-    from forebear.benchmarks.control_sac import sac_rows
+    from forebear_experiments.benchmarks.control import sac_rows
 
     rows = sac_rows(envs=8, training=20, transitions=64)
     assert len(rows) == 3

@@ -11,12 +11,12 @@ import pytest
 
 pytest.importorskip("mujoco")
 
-from forebear.control.arm import LIMITS, STATE, Arms, arm_cost
 from forebear.control.ensembles.loop import Task, first_episode, next_trial
 from forebear.control.ensembles.settings import PetsSettings
-from forebear.reproduce import find_experiment
-from forebear.reproduce import reacher_control as control
-from forebear.reproduce.experiment import Evidence
+from forebear_experiments import find_experiment
+from forebear_experiments.framework.experiment import Findings
+from forebear_experiments.reacher import control
+from forebear_experiments.reacher.rig import LIMITS, STATE, Arms, arm_cost
 
 
 def test_arms_pay_minus_the_cost() -> None:
@@ -93,9 +93,9 @@ def _claims(**best: float) -> dict[str, bool]:
     experiment = find_experiment("reacher-control")
     full = {control.FULL: -50.0, control.LEAST: -50.0, control.MOST: -50.0, control.RENEWED: -50.0}
     rows = [row for graph, value in (full | best).items() for row in _rows(graph, value)]
-    evidence = Evidence(experiment, {}, {"learning": rows})
-    assert experiment.figure is not None and len(experiment.figure(evidence).axes) == 2
-    return {claim.claim: claim.holds for claim in experiment.claims(evidence)}
+    findings = Findings(experiment, {}, {"learning": rows})
+    assert experiment.figure is not None and len(experiment.figure(findings).axes) == 2
+    return {claim.claim: claim.holds for claim in experiment.claims(findings)}
 
 
 def test_single_trials_that_spoil_a_mean_are_named() -> None:
@@ -104,7 +104,7 @@ def test_single_trials_that_spoil_a_mean_are_named() -> None:
     spoiled = rows[-1]["returns"][:]
     spoiled[140] = -939.0
     rows[-1] = {**rows[-1], "returns": spoiled}
-    failed = [c for c in experiment.claims(Evidence(experiment, {}, {"learning": rows})) if not c.holds]
+    failed = [c for c in experiment.claims(Findings(experiment, {}, {"learning": rows})) if not c.holds]
     assert [claim.claim for claim in failed] == [
         "rediscovered: mean return of the last 30 trials matches that of the full model"
     ]
@@ -134,17 +134,17 @@ def test_whether_it_is_better_to_keep_the_goal(kept: list[float], learned: list[
         name: [{"goal": name, "seed": seed, "returns": [*[early] * 5, *[late] * 5]} for seed in range(3)]
         for name, (early, late) in (("kept", kept), ("learned", learned))
     }
-    evidence = Evidence(experiment, {}, rows)
-    lost = [claim for claim in experiment.claims(evidence) if not claim.holds]
+    findings = Findings(experiment, {}, rows)
+    lost = [claim for claim in experiment.claims(findings) if not claim.holds]
     assert len(lost) == len(broken) and all(words in claim.claim for words, claim in zip(broken, lost, strict=True))
     assert all(claim.why for claim in lost)
-    assert experiment.figure is not None and len(experiment.figure(evidence).axes) == 2
+    assert experiment.figure is not None and len(experiment.figure(findings).axes) == 2
 
 
 @pytest.mark.parametrize(("trials", "why"), [(90, "30 trials before the last 30"), (2, "1 trials before"), (1, "")])
 def test_fewer_trials_than_published_are_told(trials: int, why: str) -> None:
     experiment = find_experiment("reacher-control")
     rows = [row for graph in control.PRUNED for row in _rows(graph, -50.0, trials=trials)]
-    claim = experiment.claims(Evidence(experiment, {}, {"learning": rows}))[0]
+    claim = experiment.claims(Findings(experiment, {}, {"learning": rows}))[0]
     assert (claim.published, claim.measured, claim.holds) == (150, trials, False)
     assert claim.why.startswith("the learning was ended before, after 997 s") and why in claim.why

@@ -1,9 +1,10 @@
-"""The published experiments: what is claimed, how pieces are kept, and what bad input says."""
+"""The published experiments: what is claimed, how finished work is kept, and what bad input says."""
 
 from __future__ import annotations
 
 import json
 import os
+import subprocess
 import time
 from functools import partial
 from pathlib import Path
@@ -14,19 +15,20 @@ import pandas as pd
 import pytest
 from matplotlib.figure import Figure
 
-import forebear.reproduce as reproduce_package
+import forebear_experiments
 from forebear.cli import main
 from forebear.errors import InputError
-from forebear.reproduce import EXPERIMENTS, find_experiment, oil, run
-from forebear.reproduce.experiment import CERTIFIED, JUMP, Claim, Evidence, Experiment, Part, set_claims
-from forebear.reproduce.gallery import gallery
-from forebear.reproduce.lorenz96 import pruning_time
-from forebear.reproduce.piece import Piece
-from forebear.reproduce.run import pieces, pieces_folder, reproduce
 from forebear.systems import algebraic
+from forebear_experiments import EXPERIMENTS, find_experiment
+from forebear_experiments.framework import run
+from forebear_experiments.framework.experiment import CERTIFIED, JUMP, Claim, Experiment, Findings, Part, set_claims
+from forebear_experiments.framework.gallery import gallery
+from forebear_experiments.framework.run import figures_folder, pieces_folder, reproduce, work_units
+from forebear_experiments.framework.work import Request, WorkUnit
+from forebear_experiments.lorenz96.discovery import pruning_time
+from forebear_experiments.oil import discovery as oil
 
 ROOT = Path(__file__).parents[2]
-RESULTS = ROOT / "results"
 OIL = ROOT.parent / "shared" / "data" / "oil_gpr" / oil.FILE
 NAMES = (
     "lorenz63 lorenz63-residual lorenz96 lorenz96-scaling pendulum pendulum-control heat heat-control lander "
@@ -44,7 +46,7 @@ def _record(removed: str, jump: str, certified: str, truth: str | None = "a") ->
 
 def _experiment(**options: Any) -> Experiment:
     part = Part(algebraic, published={"y": ("a",)})
-    return Experiment("Test", (part,), lambda evidence: set_claims(evidence, part), runs=2, **options)
+    return Experiment("Test", (part,), lambda findings: set_claims(findings, part), runs=2, **options)
 
 
 def test_every_experiment_is_there() -> None:
@@ -60,7 +62,7 @@ def test_every_experiment_is_there() -> None:
 def test_claims_count_runs_and_say_what_went_wrong() -> None:
     records = [_record("cba", "a", "a"), _record("bca", "abc", "a")]
     experiment = _experiment()
-    published, certified = set_claims(Evidence(experiment, {"": records}, {}), experiment.parts[0])
+    published, certified = set_claims(Findings(experiment, {"": records}, {}), experiment.parts[0])
     assert not published.holds and published.measured == "1 of 2: {a} 1, {a, b, c} 1" and published.published == "a"
     assert published.why == "the right inputs outlast the others in 2 of 2 runs; the largest jump is elsewhere"
     assert certified == Claim("y ← a (certified rule)", "a", "2 of 2", True)
@@ -69,8 +71,8 @@ def test_claims_count_runs_and_say_what_went_wrong() -> None:
 def test_the_certified_rule_is_held_against_the_equations() -> None:
     """The published set may differ from what the equations say."""
     experiment = _experiment()
-    evidence = Evidence(experiment, {"": [_record("cba", "a", "ab", truth="ab")]}, {})
-    published, certified = set_claims(evidence, experiment.parts[0])
+    findings = Findings(experiment, {"": [_record("cba", "a", "ab", truth="ab")]}, {})
+    published, certified = set_claims(findings, experiment.parts[0])
     assert published.holds and certified.holds and certified.claim == "y ← a, b (certified rule)"
 
 
@@ -78,20 +80,20 @@ def test_what_is_kept_too_much_comes_with_its_certificate() -> None:
     experiment = _experiment()
     record = _record("cba", "a", "ab")
     record["targets"]["y"]["certificate"] = {"b": {"p_value": 0.003, "shift": 0.115}}
-    _, certified = set_claims(Evidence(experiment, {"": [record]}, {}), experiment.parts[0])
+    _, certified = set_claims(Findings(experiment, {"": [record]}, {}), experiment.parts[0])
     assert not certified.holds and "p-values from 0.003 and moves the law by at most 11.5%" in certified.why
 
 
-def _fake(monkeypatch: pytest.MonkeyPatch, failing: int | None = None) -> list[Piece]:
-    """An experiment whose pieces are made at once; one of them may fail."""
-    done: list[Piece] = []
+def _fake(monkeypatch: pytest.MonkeyPatch, failing: int | None = None) -> list[WorkUnit]:
+    """An experiment whose work is done at once; one of them may fail."""
+    done: list[WorkUnit] = []
 
-    def work(name: str, preset: str, seed: int, quick: bool, piece: Piece, place: Path) -> dict[str, Any]:
+    def work(request: Request, unit: WorkUnit, place: Path) -> dict[str, Any]:
         if failing is not None and len(done) == failing:
             raise KeyboardInterrupt
-        done.append(piece)
-        made = {"rows": [{"x": 1}]} if piece.measure else _record("cba", "a", "a")
-        return {**made, "part": piece.part, "run": piece.run, "seconds": 1.0, "machine": {"device": "none"}}
+        done.append(unit)
+        made = {"rows": [{"x": 1}]} if unit.measure else _record("cba", "a", "a")
+        return {**made, "part": unit.part, "run": unit.run, "seconds": 1.0, "machine": {"device": "none"}}
 
     monkeypatch.setattr(run, "work", work)
     monkeypatch.setattr(run, "find_experiment", lambda name: _experiment(measures={"more": lambda seed, quick: []}))
@@ -101,11 +103,11 @@ def _fake(monkeypatch: pytest.MonkeyPatch, failing: int | None = None) -> list[P
 def test_an_interrupted_experiment_goes_on(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     _fake(monkeypatch, failing=1)
     with pytest.raises(KeyboardInterrupt):
-        reproduce("heat", out=tmp_path)
+        reproduce(Request("heat"), out=tmp_path)
     done = _fake(monkeypatch)
-    made = reproduce("heat", out=tmp_path)
-    assert done == [Piece("", 1), Piece("more", 0, measure=True)]
-    assert reproduce("heat", runs=3, out=tmp_path).runs == 3 and done[2:] == [Piece("", 2)]
+    made = reproduce(Request("heat"), out=tmp_path)
+    assert done == [WorkUnit("", 1), WorkUnit("more", 0, measure=True)]
+    assert reproduce(Request("heat", runs=3), out=tmp_path).runs == 3 and done[2:] == [WorkUnit("", 2)]
     stored = json.loads((tmp_path / "heat.json").read_text())
     assert stored["claims"][0]["holds"] and stored["measured"] == {"more": [{"x": 1}]} and stored["seconds"] == 4.0
     assert made.command == "forebear reproduce heat --preset fast --runs 2 --seed 0"
@@ -120,18 +122,18 @@ def _measured(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         done.append(name)
         return [{"cost": len(name) + seed, "quick": quick}]
 
-    def claims(evidence: Evidence) -> list[Claim]:
-        short, long = (evidence.measured[name][0]["cost"] for name in ("short", "longer one"))
+    def claims(findings: Findings) -> list[Claim]:
+        short, long = (findings.measured[name][0]["cost"] for name in ("short", "longer one"))
         return [Claim("short is less", None, short, short < long)]
 
-    def figure(evidence: Evidence) -> Figure:
+    def figure(findings: Findings) -> Figure:
         drawn = Figure()
-        drawn.add_subplot().bar(list(evidence.measured), [rows[0]["cost"] for rows in evidence.measured.values()])
+        drawn.add_subplot().bar(list(findings.measured), [rows[0]["cost"] for rows in findings.measured.values()])
         return drawn
 
     units = {name: partial(unit, name) for name in ("short", "longer one")}
     experiment = Experiment("Test", (), claims, runs=1, measures=units, figure=figure)
-    for module in (run, reproduce_package):
+    for module in (run, forebear_experiments):
         monkeypatch.setattr(module, "find_experiment", lambda name: experiment)
     return done
 
@@ -142,7 +144,7 @@ def test_an_experiment_of_measurements_alone(
     done = _measured(monkeypatch)
     out = ["--out", str(tmp_path), "--seed", "3"]
     assert main(["reproduce", "heat", "--only", "longer one", *out]) == 0
-    assert str(pieces_folder(tmp_path, "heat", "fast", 3, False)) in capsys.readouterr().out
+    assert str(pieces_folder(tmp_path, Request("heat", seed=3))) in capsys.readouterr().out
     assert not (tmp_path / "heat.json").exists()
     # The whole takes up what was made alone.
     assert main(["reproduce", "heat", *out]) == 0 and done == ["longer one", "short"]
@@ -155,7 +157,7 @@ def test_an_experiment_of_measurements_alone(
 
 
 def test_a_unit_that_resumes_has_a_folder_until_it_is_done(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """And its time is that of all sittings, each up to what it kept last."""
+    """And its time is that of all attempts, each up to what it kept last."""
 
     def unit(seed: int, quick: bool, place: Path) -> list[dict[str, Any]]:
         kept = sorted(place.glob("kept*"))
@@ -170,13 +172,13 @@ def test_a_unit_that_resumes_has_a_folder_until_it_is_done(monkeypatch: pytest.M
         return [{"place": place.name}]
 
     experiment = Experiment("Test", (), lambda _: [], runs=1, measures={"one": unit}, resumes=True)
-    for module in (run, reproduce_package):
+    for module in (run, forebear_experiments):
         monkeypatch.setattr(module, "find_experiment", lambda name: experiment)
     for _ in range(2):
         with pytest.raises(KeyboardInterrupt):
-            reproduce("heat", out=tmp_path)
-    made = reproduce("heat", out=tmp_path)
-    assert made.evidence.measured == {"one": [{"place": "one-measure"}]}
+            reproduce(Request("heat"), out=tmp_path)
+    made = reproduce(Request("heat"), out=tmp_path)
+    assert made.findings.measured == {"one": [{"place": "one-measure"}]}
     assert made.to_dict()["seconds"] == pytest.approx(2_000, abs=60)
     assert not list(tmp_path.rglob("unfinished/*"))
 
@@ -203,13 +205,13 @@ def test_bad_input_for_measurements_alone(
 
 def test_what_is_measured_once_does_not_depend_on_the_preset() -> None:
     experiment = find_experiment("kraichnan-orszag")
-    assert any(piece.measure for piece in pieces(experiment, 1, "fast"))
-    assert not any(piece.measure for piece in pieces(experiment, 1, "paper"))
+    assert any(unit.measure for unit in work_units(experiment, 1, "fast"))
+    assert not any(unit.measure for unit in work_units(experiment, 1, "paper"))
 
 
 def test_a_quick_version_leaves_parts_out() -> None:
     scaling = find_experiment("lorenz96-scaling")
-    few = {piece.part for piece in pieces(scaling, 1, "fast", quick=True) if not piece.measure}
+    few = {unit.part for unit in work_units(scaling, 1, "fast", quick=True) if not unit.measure}
     assert few == {"10 sites", "20 sites"}
 
 
@@ -225,7 +227,19 @@ def test_heat_from_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixtur
     # Again, from the pieces: as a table.
     assert main(["reproduce", "heat", "--quick", "--out", out]) == status
     assert "published" in capsys.readouterr().out
-    assert pieces_folder(out, "heat", "fast", 0, True).is_dir()
+    quick = Request("heat", quick=True)
+    assert pieces_folder(out, quick).is_dir() and (figures_folder(out, quick) / "heat-quick.png").is_file()
+
+
+def test_git_ignores_what_a_quick_version_leaves() -> None:
+    quick = Request("oil", preset="paper", quick=True)
+    left = [f"{quick.label}.json", pieces_folder("", quick) / "run.json", figures_folder("", quick) / "any.png"]
+    for file in left:
+        ignored = subprocess.run(["git", "check-ignore", "--quiet", f"results/{file}"], cwd=ROOT).returncode
+        if ignored == 128:
+            pytest.skip("this is no checkout of git")
+        assert ignored == 0, file
+    assert figures_folder("results", Request("oil")) == Path("results/figures")
 
 
 @pytest.mark.parametrize(
@@ -287,14 +301,6 @@ def test_oil_windows_have_the_published_sizes() -> None:
 def test_pruning_is_timed_at_two_sizes_at_least() -> None:
     rows = pruning_time(0, quick=True)
     assert [row["sites"] for row in rows] == [10, 20] and all(row["prune_s"] > 0 for row in rows)
-
-
-def test_the_page_of_experiments_is_that_of_the_stored_results() -> None:
-    page = ROOT / "docs" / "experiments.md"
-    text = gallery(RESULTS, page)
-    assert page.read_text(encoding="utf-8") == text
-    links = [line.split("](")[1].rstrip(")") for line in text.splitlines() if line.startswith("![")]
-    assert links and all((page.parent / link).is_file() for link in links)
 
 
 @pytest.mark.slow

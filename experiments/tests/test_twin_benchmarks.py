@@ -10,14 +10,14 @@ import pandas as pd
 import pytest
 from scipy.stats import norm
 
-from forebear.benchmarks import langevin as wells
-from forebear.benchmarks import measure
-from forebear.benchmarks.accuracy import Judge, exact_draws
-from forebear.benchmarks.surrogate import Samples, Surrogate
-from forebear.benchmarks.twin import accuracy, heavy
 from forebear.systems import algebraic
 from forebear.systems.laws import Gaussian
 from forebear.twin import batches
+from forebear_experiments.benchmarks import langevin as wells
+from forebear_experiments.benchmarks import measure
+from forebear_experiments.benchmarks.support.accuracy import Judge, exact_draws
+from forebear_experiments.benchmarks.surrogate import Samples, Surrogate
+from forebear_experiments.benchmarks.twin import accuracy, heavy
 
 TINY: dict[str, Any] = {"steps": 20, "width": 8, "depth": 1, "ode_steps": 2, "batch": 256}
 

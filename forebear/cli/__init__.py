@@ -1,6 +1,7 @@
 """The command line: arguments in, the same calls a script would make, one line an error.
 
-Whatever is slow to import is imported inside a command, so that `forebear --help` answers at once.
+Whatever is slow to import is imported inside a command, so that `forebear --help` answers at once. Other packages add
+commands of their own: see `forebear.cli.plugins`.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from forebear.cli import examples
 from forebear.cli.compiled import keep_compiled
 from forebear.cli.options import parse_whole
 from forebear.cli.output import Failed, Interrupted, note
+from forebear.cli.plugins import CommandGroup
 from forebear.cli.usage import USAGE_ERROR, usage_line
 from forebear.errors import InputError
 from forebear.run import interrupt
@@ -27,6 +29,7 @@ from forebear.run.engine import Unfinished
 INTERRUPTED = 130
 
 app = typer.Typer(
+    cls=CommandGroup,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
@@ -132,48 +135,6 @@ def report(
     from forebear.cli.reporting import run_report
 
     run_report(run, out, held_out, laws, parse_whole(seed, "--seed", 0))
-
-
-@app.command(epilog=examples.REPRODUCE)
-def reproduce(
-    name: opt.Experiment = None,
-    listing: opt.Listing = False,
-    everything: opt.Everything = False,
-    preset: opt.Preset = "fast",
-    runs: opt.Repeats = None,
-    seed: opt.Seed = "0",
-    quick: opt.Quick = False,
-    only: opt.Only = None,
-    jobs: opt.Jobs = "1",
-    out: opt.ResultsOut = Path("results"),
-    json: opt.Json = False,
-) -> None:
-    """Rebuild a published experiment and say which of its claims hold.
-
-    An interrupted run goes on where it stopped. The status is 1 when a claim does not hold.
-    """
-    from forebear.cli.reproducing import list_experiments, run_only, run_reproduce
-
-    if listing:
-        list_experiments(json)
-        return
-    repeats = None if runs is None else parse_whole(runs, "--runs", 1)
-    start, workers = parse_whole(seed, "--seed", 0), parse_whole(jobs, "--jobs", 1)
-    if only:
-        run_only(name, only, preset, repeats, start, quick, workers, out, json)
-    else:
-        run_reproduce(name, everything, preset, repeats, start, quick, workers, out, json)
-
-
-@app.command(epilog=examples.BENCH)
-def bench(name: opt.Bench = None, listing: opt.Listing = False, json: opt.Json = False) -> None:
-    """Measure forebear on this machine."""
-    from forebear.cli.measuring import list_benches, run_bench
-
-    if listing:
-        list_benches(json)
-    else:
-        run_bench(name, json)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -5,8 +5,6 @@ from typing import Annotated
 
 from typer import Argument, Option
 
-from forebear.cli.completing import benches, experiments
-
 # Numbers arrive as text: what the parser says about a wrong one differs between its versions and does not quote it.
 _Several = list[str] | None
 
@@ -63,16 +61,4 @@ HeldOut = Annotated[Path | None, _column("Rows to judge the laws on, which no tw
 Laws = Annotated[bool, Option("--laws/--no-laws", help="With the laws of the targets, to play with.")]
 
 DemoOut = Annotated[Path, Option("--out", metavar="DIR", help="Folder for the run and its figure.")]
-Experiment = Annotated[
-    str | None, Argument(metavar="NAME", help="As in --list.", show_default=False, autocompletion=experiments)
-]
-Everything = Annotated[bool, Option("--all", help="Every experiment, one after the other.")]
-Repeats = Annotated[str | None, Option("--runs", metavar="N", help="Repeats (default: as published).")]
-Only = Annotated[_Several, _column("Make this part of it alone and keep it; the whole takes it up.", "PART")]
-Quick = Annotated[bool, Option("--quick", help="A small version of the same code path.")]
-ResultsOut = Annotated[Path, _column("Folder for NAME.json, figures and finished pieces.", "DIR")]
-Bench = Annotated[
-    str | None, Argument(metavar="NAME", help="As in --list.", show_default=False, autocompletion=benches)
-]
-Listing = Annotated[bool, Option("--list", help="Print the names and stop.")]
 Version = Annotated[bool, Option("--version", help="Print the version and stop.")]

@@ -35,15 +35,3 @@ REPORT = f"""{_HEAD}
   forebear report run --out report.html --held-out new.csv
   forebear report run --no-laws
 """
-
-REPRODUCE = f"""{_HEAD}
-  forebear reproduce --list
-  forebear reproduce lorenz63 --quick
-  forebear reproduce heat --preset paper --runs 10 --json > heat.json
-"""
-
-BENCH = f"""{_HEAD}
-  forebear bench --list
-  forebear bench lorenz63
-  forebear bench selection --json > bench-selection.json
-"""

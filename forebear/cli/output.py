@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from forebear.errors import InputError
 from forebear.run.interrupt import saying
@@ -86,28 +86,6 @@ def found_table(found: Found) -> Table:
 def _shares(frequencies: Mapping[str, float]) -> str:
     chosen = sorted(((unit, share) for unit, share in frequencies.items() if share > 0), key=lambda pair: -pair[1])
     return ", ".join(f"{unit} {share:.0%}" for unit, share in chosen) or "-"
-
-
-def bench_table(rows: Sequence[Mapping[str, Any]]) -> Table:
-    """Rows of a benchmark; a column for every field that is plain."""
-    fields = list(dict.fromkeys(name for row in rows for name in row))
-    names = {"what": "what", "ours_s": "seconds", "baseline_s": "baseline seconds"}
-    cells = [[_cell(row.get(field)) for field in fields] for row in rows]
-    return as_table([names.get(field, field.replace("_", " ")) for field in fields], cells)
-
-
-def _cell(value: Any) -> str:
-    if value is None or value == []:
-        return "-"
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if isinstance(value, float):
-        return f"{value:.3g}" if value < 100 else f"{value:.0f}"
-    if isinstance(value, Mapping):
-        return "; ".join(f"{key}: {_cell(item)}" for key, item in value.items())
-    if isinstance(value, list | tuple):
-        return ", ".join(map(_cell, value))
-    return str(value)
 
 
 def check_figure(figure: Path | None, out: Path | None) -> None:

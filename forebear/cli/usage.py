@@ -26,10 +26,10 @@ def usage_line(error: Any) -> str:
     if param is not None:
         return f"{_hint(param)} is missing. {see}"
     message = error.format_message().strip()
-    commands = getattr(getattr(context, "command", None), "commands", None)
-    if commands and message.startswith("No such command"):
+    group: Any = getattr(context, "command", None)
+    if hasattr(group, "list_commands") and message.startswith("No such command"):
         wrong = message.split("'")[1] if "'" in message else ""
-        return f"there is no command '{wrong}'. {near_miss(wrong, commands)} {see}"
+        return f"there is no command '{wrong}'. {near_miss(wrong, group.list_commands(context))} {see}"
     return f"{message[:1].lower()}{message[1:].rstrip('.')}. {see}"
 
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import jax
 import numpy as np
 
-from forebear.control.schooling import host
 from forebear.errors import InputError, check_fields, positive, whole
 
 if TYPE_CHECKING:
@@ -119,6 +120,11 @@ def train_sac(
         watch = _watch(model, course, settings, score, lambda: place and keep(model, course, place, settings, seed))
         model.learn(left, callback=watch, log_interval=10**9, reset_num_timesteps=model.num_timesteps == 0)
     return Trained(_act(model, model.policy.actor_state.params), _act(model, course.best), course)
+
+
+def host() -> AbstractContextManager[Any]:
+    """What is made or called inside lives on the CPU: an environment of a few rows is not worth the way to a GPU."""
+    return jax.default_device(jax.devices("cpu")[0])
 
 
 def on_cpu(envs: VectorEnv) -> VectorEnv:

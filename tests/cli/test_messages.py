@@ -14,7 +14,6 @@ from toys import toy_twin
 
 import forebear as fb
 from forebear.api.found import Found
-from forebear.benchmarks import measure
 from forebear.data.question import Question
 from forebear.discovery.embed import Lengthscales
 from forebear.systems import heat, langevin, pendulum
@@ -43,8 +42,6 @@ ERRORS: dict[str, tuple[Callable[[], Any], str]] = {
     "alternatives of another rule": (lambda: _found().alternatives, "makes no certificates: discover with rule="),
     "union of no target": (lambda: _found().union(["z"]), "'z' is not a target of this result"),
     "twin without its table": (lambda: _found().twin(), "was saved without its table: pass the table as data="),
-    "cost of no system": (lambda: measure("cost", names=["heaat"]), "no system 'heaat' .* Did you mean 'heat'"),
-    "selection of no system": (lambda: measure("selection", names=["weaak"]), "no system 'weaak'"),
     "averaging of everything": (lambda: fb.discover(TABLE, "y", averaging=1.0), r"must lie in \[0, 1\); got 1.0"),
     "more folds than rows": (lambda: fb.discover(TABLE, "y", folds=50), "'folds' is 50 for 60 rows .* at most 30"),
     "a seed beyond bounds": (lambda: fb.discover(TABLE, "y", seed=2**63), r"seed must be below 2\*\*63"),

@@ -12,7 +12,6 @@ from scipy.special import ndtri
 from scipy.stats import binom
 
 import forebear as fb
-from forebear.benchmarks.suite import SUITE
 from forebear.data.question import Question
 from forebear.data.table import Column
 from forebear.discovery.action import Action, action
@@ -30,6 +29,7 @@ from forebear.discovery.dependence import (
 )
 from forebear.discovery.search import Evidence, search, weigh
 from forebear.discovery.tester import CertificateSettings, SetTests
+from forebear_experiments.benchmarks.support.suite import SUITE
 
 QUICK: dict[str, Any] = {"steps": 200, "distilled": 300, "width": 32, "depth": 2}
 """a cheap pruning path: the certificate does not need a good one"""

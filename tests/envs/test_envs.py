@@ -15,8 +15,6 @@ from scipy.stats import ks_2samp
 from toys import toy_twin
 
 import forebear as fb
-from forebear.benchmarks import environments
-from forebear.systems import pendulum
 from forebear.twin.twin import Twin
 
 gymnasium = pytest.importorskip("gymnasium")
@@ -317,31 +315,6 @@ def test_stable_baselines_trains_on_many(twin: Twin) -> None:
     assert model.num_timesteps == 128
     with pytest.raises(fb.InputError, match="SAME_STEP"):
         TwinVectorEnv(twin, 4, STARTS, cost).as_sb3()
-
-
-@pytest.fixture(scope="module")
-def small() -> fb.Twin:
-    inputs = ("theta_0", "u_0", "theta_1", "u_1")
-    return toy_twin(pendulum(episodes=2).table, {"dtheta": inputs}, {"theta_0": TURN, "theta_1": TURN})
-
-
-def test_the_benchmark_reports_ratios_of_what_it_timed(monkeypatch: pytest.MonkeyPatch, small: fb.Twin) -> None:
-    monkeypatch.setattr(environments, "_REPEATS", 1)
-    monkeypatch.setattr(environments, "_twin", lambda training: small)
-    together, alone, rolled = environments.run(envs=4, trajectories=5, steps=3)
-    for row in (together, rolled):
-        assert row["ratio"] == pytest.approx(row["baseline_s"] / row["ours_s"])
-    assert min(alone["ours_s"], alone["dispatch_us"]) > 0
-
-
-def test_the_benchmark_takes_dispatch_off_what_a_compiled_step_takes(
-    monkeypatch: pytest.MonkeyPatch, small: fb.Twin
-) -> None:
-    monkeypatch.setattr(environments, "_least", lambda *timed: (3e-3, 2e-3, 0.5e-3))
-    alone = environments._alone(small, calls=10)
-    assert {name: alone[name] for name in ("ours_s", "dispatch_us", "compute_us")} == pytest.approx(
-        {"ours_s": 3e-4, "dispatch_us": 50, "compute_us": 150}
-    )
 
 
 def test_without_gymnasium_one_line_says_what_to_install() -> None:

@@ -25,8 +25,6 @@ LAYERS = (
     "envs",
     "control",
     "report",
-    "benchmarks",
-    "reproduce",
     "cli",
 )
 BESIDE = ("run", "systems")
@@ -40,12 +38,10 @@ ALLOWED = {
     ("twin/twin.py", "report"),
     ("twin/validate.py", "report"),
 }
-# The command line switches windows off before it saves a figure; one system is a Gymnasium environment; SAC is timed
-# against that of another library.
+# The command line switches windows off before it saves a figure; one system is a Gymnasium environment.
 BORROWED = {
     ("cli/output.py", "matplotlib"),
     ("systems/lander.py", "gymnasium"),
-    ("benchmarks/control_sac.py", "stable_baselines3"),
 }
 NOT_CODE = ("examples",)
 
@@ -117,6 +113,13 @@ def test_layers_import_what_is_below_them() -> None:
 
 def test_the_exception_is_still_needed() -> None:
     assert {(i.file, imported) for i, imported in ours() if i.inside} >= ALLOWED
+
+
+def test_the_product_does_not_know_the_publication() -> None:
+    """The experiments are another package, which imports this one; forebear asks for it through an entry point."""
+    assert [f"{i.file}:{i.line}" for i in IMPORTS if i.module.split(".")[0] == "forebear_experiments"] == []
+    named = [f for f in ROOT.rglob("*.py") if "forebear_experiments" in f.read_text(encoding="utf-8")]
+    assert named == []
 
 
 @pytest.mark.parametrize("name", BESIDE)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import os
 import re
 import shutil
 import subprocess
@@ -10,9 +11,11 @@ import sys
 import tarfile
 import tomllib
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import numpy as np
+import pandas as pd
 import pytest
 
 import forebear
@@ -75,28 +78,53 @@ def test_versions_of_what_make_installs_are_pinned() -> None:
 
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Wheel and source archive of a copy of what git would give, so that nothing is left in the tree."""
+    """Wheels and source archives, both packages, of a copy of what git would give: nothing is left in the tree."""
     if importlib.util.find_spec("build") is None:
         pytest.skip("`make docs` installs build")
     copy = tmp_path_factory.mktemp("source") / "forebear"
     leave = shutil.ignore_patterns(".git", ".venv", "site", "build", "dist", "*.egg-info", "__pycache__", "pieces")
     shutil.copytree(ROOT, copy, ignore=leave)
-    subprocess.run([sys.executable, "-m", "build", "--quiet", str(copy)], check=True, capture_output=True)
+    for package in (copy, copy / "experiments"):
+        command = [sys.executable, "-m", "build", "--quiet", "--outdir", str(copy / "dist"), str(package)]
+        subprocess.run(command, check=True, capture_output=True)
     return copy / "dist"
 
 
 @pytest.mark.slow
 def test_wheel_and_archive_hold_what_they_should(built: Path) -> None:
-    with zipfile.ZipFile(next(built.glob("*.whl"))) as wheel:
-        names = wheel.namelist()
+    names = _inside(built, "forebear-*.whl")
     expected = ["py.typed", "examples/rig.csv", "report/page.html", "report/page.css", "report/law.js"]
     assert [name for name in expected if f"forebear/{name}" not in names] == []
     assert any(name.endswith("licenses/LICENSE") for name in names)
-    assert not any(name.startswith(("tests", "docs", "results")) for name in names)
-    with tarfile.open(next(built.glob("*.tar.gz"))) as archive:
+    # What users run, and nothing else: no tests, no pages, no experiments.
+    assert {name.split("/")[0] for name in names} == {"forebear", f"forebear-{forebear.__version__}.dist-info"}
+    with tarfile.open(next(built.glob("forebear-*.tar.gz"))) as archive:
         inside = [name.partition("/")[2] for name in archive.getnames()]
     expected = ["LICENSE", "CHANGELOG.md", "CITATION.cff", "CONTRIBUTING.md", "mkdocs.yml", "docs/tutorial.md"]
     assert [name for name in expected if name not in inside] == []
+
+
+@pytest.mark.slow
+def test_the_wheel_of_the_experiments_holds_them(built: Path) -> None:
+    names = _inside(built, "forebear_experiments-*.whl")
+    expected = [
+        "py.typed",
+        "commands.py",
+        "framework/run.py",
+        "lander/rig.py",
+        "lander/page.md",
+        "benchmarks/level.py",
+    ]
+    assert [name for name in expected if f"forebear_experiments/{name}" not in names] == []
+    assert any(name.endswith("licenses/LICENSE") for name in names)
+    about = f"forebear_experiments-{forebear.__version__}.dist-info"
+    assert {name.split("/")[0] for name in names} == {"forebear_experiments", about}
+
+
+def _inside(built: Path, pattern: str) -> list[str]:
+    [file] = built.glob(pattern)
+    with zipfile.ZipFile(file) as wheel:
+        return wheel.namelist()
 
 
 def interpreters() -> Iterator[str]:
@@ -118,14 +146,22 @@ def test_the_wheel_works_without_extras_and_says_what_they_add(version: str, bui
     here = version == f"{sys.version_info.major}.{sys.version_info.minor}"
     python = sys.executable if here else f"python{version}"
     subprocess.run([python, "-m", "venv", str(tmp_path / "env")], check=True)
-    wheel, inside = next(built.glob("*.whl")), tmp_path / "env" / "bin"
-    install = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-c", str(ROOT / "constraints.txt")]
-    subprocess.run([str(inside / "python"), *install, str(wheel)], check=True, cwd=tmp_path)
+    inside = tmp_path / "env" / "bin"
+    # Nothing but what is installed there.
+    alone = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
 
-    def run(*command: str) -> str:
-        done = subprocess.run([str(inside / command[0]), *command[1:]], cwd=tmp_path, capture_output=True, text=True)
-        assert done.returncode == 0, done.stderr[-2_000:]
-        return done.stdout
+    def install(pattern: str, *options: str) -> None:
+        pip = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-c", str(ROOT / "constraints.txt")]
+        [wheel] = built.glob(pattern)
+        subprocess.run([str(inside / "python"), *pip, *options, str(wheel)], check=True, cwd=tmp_path, env=alone)
+
+    def run(*command: str, status: int = 0) -> str:
+        words = [str(inside / command[0]), *command[1:]]
+        done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, env=alone)
+        assert done.returncode == status, done.stderr[-2_000:]
+        return done.stderr if status else done.stdout
+
+    install("forebear-*.whl")
 
     assert run("forebear", "--version") == f"forebear {forebear.__version__}\n"
     assert "discover" in run("forebear", "--help")
@@ -137,3 +173,22 @@ def test_the_wheel_works_without_extras_and_says_what_they_add(version: str, bui
     for name, line in told.items():
         assert f"forebear[{name.partition(',')[0]}]" in line, f"{name}: {line}"
     assert len(told) == 7 and (tmp_path / "report.html").is_file()
+    _discover_sample_and_report(run, tmp_path)
+    for command in ("reproduce", "bench"):
+        line = run("forebear", command, "--list", status=2)
+        assert line.count("\n") == 1 and "pip install forebear-experiments" in line
+    # Its own dependencies are those of an extra, which is not wanted here.
+    install("forebear_experiments-*.whl", "--no-deps")
+    assert "lorenz63" in run("forebear", "reproduce", "--list") and "lorenz63" in run("forebear", "bench", "--list")
+
+
+def _discover_sample_and_report(run: Callable[..., str], folder: Path) -> None:
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(rng.normal(size=(300, 2)), columns=["a", "b"])
+    table["y"] = table["a"] * (1 + 0.1 * rng.normal(size=300))
+    table.to_csv(folder / "rows.csv", index=False)
+    quick = [word for pair in ("steps=20", "distilled=60", "width=8", "depth=1") for word in ("--set", pair)]
+    run("forebear", "discover", "rows.csv", "--target", "y", "--rule", "nsr-jump", "--out", "run", *quick)
+    run("forebear", "sample", "run", "--given", "rows.csv", "--n", "1", "--out", "draws.csv")
+    run("forebear", "report", "run", "--no-laws")
+    assert len(pd.read_csv(folder / "draws.csv")) == 300 and (folder / "run" / "report.html").is_file()

@@ -21,7 +21,7 @@ MEASURE = """
 import json, sys
 import numpy as np, pandas as pd
 import forebear as fb
-from forebear.benchmarks.peak import peak_gib
+from forebear_experiments.framework.machine import peak_gib
 rows, columns, distilled, targets = map(int, sys.argv[1:5])
 rng = np.random.default_rng(0)
 table = pd.DataFrame(rng.normal(size=(rows, columns)), columns=[f"x{i}" for i in range(columns)])

@@ -1,0 +1,45 @@
+"""What `forebear bench` can measure: one file per name, each with a function `run` that gives rows.
+
+A row is a dict with "what" and "ours_s" and, where there is something to compare with, "baseline", "baseline_s" and
+"ratio" (baseline over ours, so that more is better). Further fields are free.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any
+
+BENCHES = {
+    "lorenz63": "Lorenz-63, three increments, cold and warm, by stage, against preset paper (minutes)",
+    "scaling": "pruning with up to 1,000 inputs: against the obvious way, and how its time grows (ten minutes)",
+    "memory": "50,000 draws: kernels that are never held, their memory and time (ten minutes on two cores)",
+    "gpu": "Lorenz-63 ten times over, many models at once, and how near the kernel stage is to the ceilings of a GPU",
+    "pipeline": "the whole pipeline on every system with a known graph, three data seeds each (ten minutes)",
+    "selection": "certified selection against the published rule and cheap selectors, fourteen systems (hours)",
+    "level": "whether the certificate's test holds its level when inputs depend on one another (an hour or two)",
+    "noise": "how often an input is kept for a target that is pure noise (twenty minutes)",
+    "surrogate": "Lorenz-63 dx1: W1 of the flow and of kernel surrogates, beside the published table (ten minutes)",
+    "twin": "coverage of twins, their distance to exact laws, and the speed of distilled ones (minutes)",
+    "langevin": "stationary law and rate of well changes of a twin's trajectories in a double well (minutes)",
+    "twin-ko": "Kraichnan-Orszag: W1 of pruned and full twins beside the published table (minutes)",
+    "environments": "a step of one environment and of 1,024 together; rollouts against a loop (a minute)",
+    "control": "MPC of fifty trials at once and SAC in a twin, against the loops that one would write (minutes)",
+    "cluster": "repeats on a local dask cluster, one of its workers killed midway, against one process (minutes)",
+    "cost": "seconds of certified selection beside those of the published rule (minutes)",
+}
+"""name -> what it measures"""
+
+
+def measure(name: str, tell: Callable[[dict[str, Any]], None] = lambda row: None, **arguments: Any) -> dict[str, Any]:
+    """Run one benchmark: its name, the machine, and its rows, each of which is also told when it is there.
+
+    Arguments go to its `run`.
+    """
+    from forebear_experiments.framework.machine import machine
+
+    rows = []
+    for row in import_module(f"forebear_experiments.benchmarks.{name.replace('-', '_')}").run(**arguments):
+        rows.append(row)
+        tell(row)
+    return {"name": name, "machine": machine(), "rows": rows}

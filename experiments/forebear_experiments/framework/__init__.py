@@ -1,0 +1,1 @@
+"""What the experiments share: how one is described, run, kept, judged and shown."""

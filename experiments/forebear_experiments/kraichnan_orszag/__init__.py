@@ -1,0 +1,1 @@
+"""The Kraichnan-Orszag problem with noise."""

@@ -1,0 +1,1 @@
+"""A double well whose momentum is hidden."""

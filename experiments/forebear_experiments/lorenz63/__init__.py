@@ -1,0 +1,1 @@
+"""Stochastic Lorenz-63: increments, and residuals of a known drift."""

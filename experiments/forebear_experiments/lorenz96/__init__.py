@@ -1,0 +1,1 @@
+"""Two-scale Lorenz-96: ten sites, and up to 200."""

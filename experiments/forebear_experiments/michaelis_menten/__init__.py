@@ -1,0 +1,1 @@
+"""Enzyme kinetics as a jump process."""

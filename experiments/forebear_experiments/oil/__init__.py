@@ -1,0 +1,1 @@
+"""Oil returns and geopolitical risk."""

@@ -1,0 +1,1 @@
+"""A noisy pendulum: which lags are its memory, and policies trained in twins of it."""
