@@ -14,6 +14,7 @@ import pandas as pd
 from forebear.discovery.embed import Lengthscales
 from forebear.kernel.memory import dense_rows
 from forebear.kernel.product import Dense, Tiled
+from forebear.kernel.profiles import RBF, Kernel
 from forebear.kernel.ridge import ridge
 from forebear.kernel.threads import one_thread
 from forebear.storage.checkpoint import EntryForm, Journal
@@ -118,6 +119,7 @@ FIT_ENTRIES: EntryForm[tuple[int, ...], Fit] = EntryForm(
 
 
 _UNIT = Lengthscales(1.0, 1.0)
+_RBF = RBF()
 
 
 def prune(
@@ -128,6 +130,7 @@ def prune(
     *,
     drop: float = 0.0,
     lengthscales: Lengthscales = _UNIT,
+    profile: Kernel = _RBF,
     fits: Fits | None = None,
     tick: Callable[[float], None] = lambda share: None,
 ) -> list[Path]:
@@ -148,7 +151,8 @@ def prune(
     ('b', ('b',), 4)
     """
     with one_thread():
-        return _prune(points, y, units, nugget, drop, lengthscales, Fits() if fits is None else fits, tick)
+        known = Fits() if fits is None else fits
+        return _prune(points, y, units, nugget, drop, lengthscales, profile, known, tick)
 
 
 def _prune(
@@ -158,13 +162,14 @@ def _prune(
     nugget: float,
     drop: float,
     lengthscales: Lengthscales,
+    profile: Kernel,
     fits: Fits,
     tick: Callable[[float], None],
 ) -> list[Path]:
     names = tuple(units)
     always = len(points) - sum(len(m) for m in units.values())
     walks = [_Walk(target, np.full((len(names) + 1, len(names)), np.nan)) for target in range(y.shape[1])]
-    everything = (Dense if points.shape[2] <= dense_rows() else Tiled).of(points)
+    everything = (Dense if points.shape[2] <= dense_rows() else Tiled).of(points, profile)
     level = {tuple(range(len(names))): (everything, walks)}
     left = len(names)
     while True:

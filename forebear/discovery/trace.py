@@ -117,7 +117,17 @@ def _walk(
     place = {name: number for number, name in enumerate(question.inputs)}
     units = {unit: tuple(place[name] for name in members) for unit, members in question.units.items()}
     y = standard(draws.y)
-    return prune(points, y, units, choice.nugget, drop=kernel.drop, lengthscales=lengthscales, fits=fits, tick=tick)
+    return prune(
+        points,
+        y,
+        units,
+        choice.nugget,
+        drop=kernel.drop,
+        lengthscales=lengthscales,
+        profile=kernel.profile,
+        fits=fits,
+        tick=tick,
+    )
 
 
 def _raised(target: str, path: Path, asked: float) -> str:
@@ -150,5 +160,6 @@ def _hyperparameters(columns: Sequence[Column], draws: Draws, kernel: KernelSett
         lambda lengthscale: embed_inputs(columns, draws.rows[few], lengthscale if given is None else given),
         lambda lengthscale: embed_latents(draws.z[few], lengthscale),
         np.stack([standard(y) for y in draws.rivals]),
+        profile=kernel.profile,
         **grid,
     )
