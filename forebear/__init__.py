@@ -14,11 +14,11 @@ if TYPE_CHECKING:
     from forebear import envs as envs
     from forebear import sklearn as sklearn
     from forebear import systems as systems
+    from forebear.api.discover import discover as discover
     from forebear.data.lagged import Lagged as Lagged
     from forebear.data.lagged import lagged as lagged
     from forebear.discovery.choose import LargestJump as LargestJump
     from forebear.discovery.choose import Rule as Rule
-    from forebear.discovery.discover import discover as discover
     from forebear.discovery.found import Found as Found
     from forebear.discovery.found import load as load
     from forebear.discovery.path import Path as Path
@@ -43,7 +43,7 @@ _HOMES = {
     "lagged": "forebear.data.lagged",
     "LargestJump": "forebear.discovery.choose",
     "Rule": "forebear.discovery.choose",
-    "discover": "forebear.discovery.discover",
+    "discover": "forebear.api.discover",
     "Found": "forebear.discovery.found",
     "load": "forebear.discovery.found",
     "Path": "forebear.discovery.path",

@@ -13,9 +13,9 @@ from sklearn.feature_selection import SelectorMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
+from forebear.api.discover import discover
 from forebear.data.question import FEWEST_ROWS, ROWS_PER_INPUT
 from forebear.discovery.choose import Rule
-from forebear.discovery.discover import discover
 from forebear.discovery.found import Found
 from forebear.sklearn.frames import Problem, gather, read_problem, seed_of
 

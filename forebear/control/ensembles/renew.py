@@ -72,7 +72,7 @@ class Renewal:
         The candidates are the states. Actions stay in, for a planner that does not see an action believes that it
         costs nothing and does nothing; so do states that are no candidates, and those that have not moved yet.
         """
-        from forebear.discovery.discover import discover
+        from forebear.api.discover import discover
 
         few = table if len(table) <= self.rows else table.sample(self.rows, random_state=seed)
         moving = [name for name in few.columns if few[name].to_numpy().std() > _CONSTANT]

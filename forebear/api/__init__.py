@@ -1,0 +1,1 @@
+"""What users call: `discover`, and the result it gives."""
