@@ -7,7 +7,7 @@ loaded.
 from importlib import import_module as _import_module
 from typing import TYPE_CHECKING
 
-__version__ = "0.1.0"
+from forebear.version import __version__ as __version__
 
 if TYPE_CHECKING:
     from forebear import control as control
@@ -15,12 +15,12 @@ if TYPE_CHECKING:
     from forebear import sklearn as sklearn
     from forebear import systems as systems
     from forebear.api.discover import discover as discover
+    from forebear.api.found import Found as Found
+    from forebear.api.found import load as load
     from forebear.data.lagged import Lagged as Lagged
     from forebear.data.lagged import lagged as lagged
     from forebear.discovery.choose import LargestJump as LargestJump
     from forebear.discovery.choose import Rule as Rule
-    from forebear.discovery.found import Found as Found
-    from forebear.discovery.found import load as load
     from forebear.discovery.path import Path as Path
     from forebear.errors import InputError as InputError
     from forebear.flow.sampler import Law as Law
@@ -44,8 +44,8 @@ _HOMES = {
     "LargestJump": "forebear.discovery.choose",
     "Rule": "forebear.discovery.choose",
     "discover": "forebear.api.discover",
-    "Found": "forebear.discovery.found",
-    "load": "forebear.discovery.found",
+    "Found": "forebear.api.found",
+    "load": "forebear.api.found",
     "Path": "forebear.discovery.path",
     "Law": "forebear.flow.sampler",
     "Sampler": "forebear.flow.sampler",

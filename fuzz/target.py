@@ -20,9 +20,9 @@ import atheris
 
 with atheris.instrument_imports(include=["forebear.data", "forebear.run", "forebear.discovery", "forebear.twin"]):
     import forebear
+    from forebear.api.found import load
     from forebear.data.stored import TABLE_FILE, load_table
     from forebear.data.table import open_frame, read_columns
-    from forebear.discovery.found import load
     from forebear.errors import InputError
     from forebear.storage.arrays import load_arrays
     from forebear.storage.folder import check_run

@@ -11,10 +11,11 @@ from typing import Any
 
 import numpy as np
 
+from forebear.api.found import Found
 from forebear.data.question import Question, ask, check_questions
 from forebear.data.table import Table, fingerprint, open_frame, read_columns
 from forebear.discovery.choose import RULES, Rule
-from forebear.discovery.found import Found
+from forebear.discovery.record import Discovery
 from forebear.discovery.scattered import Work, on_cluster
 from forebear.discovery.settings import Settings, resolve
 from forebear.discovery.study import Outcome, Study, Tick, study
@@ -33,6 +34,8 @@ from forebear.run.progress import progress as show_progress
 from forebear.storage.folder import RunFolder, check_run
 from forebear.storage.lock import alone_in
 from forebear.storage.memory import Memory, Size, check_memory, estimate
+from forebear.storage.records import from_record, to_record
+from forebear.version import __version__
 
 CERTIFIED = "certified"
 """the rule that searches for the smallest set that passes the test of latent independence, on or off the path"""
@@ -137,19 +140,19 @@ def discover(
         folder = None if out is None else _open(out, {**record, **_identity(table, questions)}, stack)
         outcomes = _outcomes(work, folder, jobs, show, teller)
     by_run = [_merge(outcomes, studies, number) for number in range(runs)]
-    found = Found(
+    found = Discovery(
         {q.target: q for q in questions},
         tuple({q.target: run[q.target].path for q in questions} for run in by_run),
         tuple({q.target: _choose(chooser, run[q.target]) for q in questions} for run in by_run),
         tuple({q.target: c for q in questions if (c := run[q.target].certificate) is not None} for run in by_run),
         {**record, "estimated_gb": round(memory.total / 1e9, 2)},
         time.perf_counter() - started,
-        table,
         tuple(teller.told),
     )
+    result = Found(found, table)
     if out is not None:
-        found.save(out)
-    return found
+        result.save(out)
+    return result
 
 
 def _options(
@@ -243,8 +246,6 @@ def _identity(table: Table, questions: Sequence[Question]) -> dict[str, Any]:
     import jax
     import scipy
 
-    from forebear import __version__
-
     versions = {"forebear": __version__, "jax": jax.__version__, "numpy": np.__version__, "scipy": scipy.__version__}
     return {
         "data": fingerprint(table),
@@ -292,7 +293,7 @@ def _outcomes(
         for place, outcomes in answers:
             number = waiting[place]
             if folder is not None:
-                folder.put(number, {target: outcome.record() for target, outcome in outcomes.items()})
+                folder.put(number, to_record(outcomes))
                 Parts(places[number]).clear()
             done[number] = outcomes
             teller(_notes(outcomes))
@@ -310,7 +311,7 @@ def _saved(folder: RunFolder, studies: Sequence[Study]) -> dict[int, dict[str, O
         saved = folder.get(number)
         try:
             if saved is not None:
-                done[number] = {q.target: Outcome.restore(saved[q.target]) for q in one.questions}
+                done[number] = {q.target: from_record(Outcome, saved[q.target]) for q in one.questions}
         except (AttributeError, IndexError, KeyError, TypeError, ValueError):
             raise InputError(
                 f"{folder.folder}: pieces/{number:05d}.json is damaged: delete that file, and it is computed again"

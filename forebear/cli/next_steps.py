@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from forebear.errors import listed
 
 if TYPE_CHECKING:
-    from forebear.discovery.found import Found
+    from forebear.api.found import Found
 
 
 def next_steps(found: Found, out: Path | None, figure: Path | None, table: Path | None) -> str:

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, NamedTuple
 
-from forebear.discovery.dependence import Verdict
 from forebear.discovery.distil import Draws
 from forebear.discovery.path import Fit, Path
 from forebear.discovery.search import Evidence
 from forebear.run.parts import Parts
+from forebear.storage.records import RecordError, from_record, to_record
 
 _DAMAGED = (KeyError, TypeError, ValueError, AttributeError, IndexError)
 
@@ -47,15 +47,15 @@ class Traced(NamedTuple):
 
     def keep(self, parts: Parts, number: int) -> None:
         """As JSON, which loses nothing."""
-        parts.keep(f"path-{number}", {"paths": [path.record() for path in self.paths], "notes": self.notes})
+        parts.keep(f"path-{number}", to_record(self))
 
     @classmethod
     def kept(cls, parts: Parts, number: int) -> Traced | None:
         """What `keep` kept."""
         found = parts.get(f"path-{number}")
         try:
-            return None if found is None else cls(tuple(map(Path.restore, found["paths"])), tuple(found["notes"]))
-        except _DAMAGED:
+            return None if found is None else from_record(cls, found)
+        except RecordError:
             return None
 
 
@@ -97,8 +97,8 @@ def known_fits(parts: Parts, name: str) -> dict[tuple[int, ...], Fit]:
     return _Known(
         parts,
         name,
-        lambda units, fit: {"units": units, **fit._asdict()},
-        lambda record: (tuple(record["units"]), Fit(**{field: record[field] for field in Fit._fields})),
+        lambda units, fit: to_record((units, fit)),
+        lambda record: from_record(tuple[tuple[int, ...], Fit], record),
     )
 
 
@@ -107,26 +107,9 @@ def known_sets(parts: Parts, number: int) -> dict[frozenset[str], Evidence]:
 
     A second look brings its own in by `update`: its flow is trained again (or remembered) before it is asked.
     """
-    return _Known(parts, f"examined-{number}", _record, lambda record: (frozenset(record["kept"]), _restore(record)))
-
-
-def _record(kept: frozenset[str], evidence: Evidence) -> dict[str, Any]:
-    return {
-        "kept": sorted(kept),
-        "verdicts": {unit: verdict._asdict() for unit, verdict in evidence.verdicts.items()},
-        "jointly": None if evidence.jointly is None else evidence.jointly._asdict(),
-        "rejected": sorted(evidence.rejected),
-    }
-
-
-def _restore(record: Mapping[str, Any]) -> Evidence:
-    jointly = record["jointly"]
-    return Evidence(
-        {unit: _verdict(verdict) for unit, verdict in record["verdicts"].items()},
-        None if jointly is None else _verdict(jointly),
-        frozenset(record["rejected"]),
+    return _Known(
+        parts,
+        f"examined-{number}",
+        lambda kept, evidence: to_record((kept, evidence)),
+        lambda record: from_record(tuple[frozenset[str], Evidence], record),
     )
-
-
-def _verdict(record: Mapping[str, Any]) -> Verdict:
-    return Verdict(**{**record, "units": tuple(record["units"])})

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, MutableMapping, Sequence
+from collections.abc import Callable, MutableMapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -51,32 +51,6 @@ class Path:
         """The units still there at a step, in table order."""
         gone = set(self.removed[:step])
         return tuple(unit for unit in self.units if unit not in gone)
-
-    def record(self) -> dict[str, Any]:
-        """Plain lists and numbers, without a loss; `restore` is the way back."""
-        return {
-            "units": self.units,
-            "removed": self.removed,
-            "nsr": self.nsr,
-            "scores": [[None if math.isnan(v) else v for v in row] for row in self.scores.tolist()],
-            "nuggets": self.nuggets,
-            "lengthscale": self.lengthscales.inputs,
-            "latent_lengthscale": self.lengthscales.latents,
-            "fits": self.fits,
-        }
-
-    @classmethod
-    def restore(cls, record: Mapping[str, Any]) -> Path:
-        """The path that a record was made from."""
-        return cls(
-            tuple(record["units"]),
-            tuple(record["removed"]),
-            tuple(record["nsr"]),
-            np.array([[math.nan if v is None else v for v in row] for row in record["scores"]], float),
-            tuple(record["nuggets"]),
-            Lengthscales(record["lengthscale"], record["latent_lengthscale"]),
-            tuple(record.get("fits", ())),
-        )
 
     def frame(self) -> pd.DataFrame:
         """One row a step: step, removed, nsr, increment, remaining, nugget, fit, and a score column per unit."""

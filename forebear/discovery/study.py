@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from threading import Event
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -61,18 +61,6 @@ class Outcome(NamedTuple):
     certificate: Certificate | None
     notes: tuple[str, ...] = ()
     """what the user should know of the way there: a training that diverged, a kernel that was singular"""
-
-    def record(self) -> dict[str, Any]:
-        """Plain lists and numbers; `restore` is the way back."""
-        certificate = None if self.certificate is None else self.certificate.record()
-        return {"path": self.path.record(), "certificate": certificate, "notes": self.notes}
-
-    @classmethod
-    def restore(cls, record: Mapping[str, Any]) -> Outcome:
-        """The outcome that a record was made from."""
-        certificate = record["certificate"]
-        restored = None if certificate is None else Certificate.restore(certificate)
-        return cls(Path.restore(record["path"]), restored, tuple(record["notes"]))
 
 
 def study(

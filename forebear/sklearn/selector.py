@@ -14,9 +14,9 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from forebear.api.discover import discover
+from forebear.api.found import Found
 from forebear.data.question import FEWEST_ROWS, ROWS_PER_INPUT
 from forebear.discovery.choose import Rule
-from forebear.discovery.found import Found
 from forebear.sklearn.frames import Problem, gather, read_problem, seed_of
 
 

@@ -22,6 +22,9 @@ class TwinSettings:
     held_out: float = 0.1
     """share of the rows, 4,096 of them at most, that choose the best weights along the training instead of shaping
     them; 0 trains on every row and keeps the last weights"""
+    test: float = 0.0
+    """share of the rows, 2,000 of them at most, that are set aside before the training, to judge the twin on; 0 sets
+    none aside. `Found.twin` sets a fifth aside unless it is told otherwise"""
 
     @classmethod
     def resolve(cls, changes: Mapping[str, Any]) -> TwinSettings:
@@ -35,16 +38,19 @@ class TwinSettings:
         """
         own = [field.name for field in fields(FlowSettings)]
         for name, value in changes.items():
-            if name not in (*own, "held_out"):
-                raise InputError(f"unknown setting '{name}'. {near_miss(name, (*own, 'held_out'))}")
-            if name == "held_out":
-                _check_share(value)
+            if name not in (*own, *_SHARES):
+                raise InputError(f"unknown setting '{name}'. {near_miss(name, (*own, *_SHARES))}")
+            if name in _SHARES:
+                _check_share(name, value)
             else:
                 check_setting(name, value)
         flow = replace(_FLOW, **{name: value for name, value in changes.items() if name in own})
-        return cls(flow, changes.get("held_out", cls.held_out))
+        return cls(flow, **{name: float(value) for name, value in changes.items() if name in _SHARES})
 
 
-def _check_share(value: Any) -> None:
+_SHARES = ("held_out", "test")
+
+
+def _check_share(name: str, value: Any) -> None:
     if isinstance(value, bool) or not isinstance(value, float | int) or not 0 <= value <= 0.5:
-        raise InputError(f"setting 'held_out' must lie between 0 and 0.5; got {value!r}")
+        raise InputError(f"setting '{name}' must lie between 0 and 0.5; got {value!r}")

@@ -18,8 +18,8 @@ import polars as pl
 import pytest
 
 import forebear as fb
+from forebear.api.found import as_json
 from forebear.discovery.distil import Lengthscales
-from forebear.discovery.found import as_json
 from forebear.run import compiled
 
 TINY: dict[str, Any] = {"steps": 300, "distilled": 400, "width": 32, "depth": 2, "rule": "nsr-jump"}

@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 
 import forebear as fb
-from forebear.discovery.found import Found
+from forebear.api.found import Found
 from forebear.twin.twin import Twin
 
 pytestmark = pytest.mark.skipif(jax.default_backend() != "gpu", reason="JAX sees no GPU")
