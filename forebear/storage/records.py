@@ -110,6 +110,8 @@ def _one_of(kinds: tuple[Any, ...], value: Any, at: str) -> Any:
 def _read_mapping(key: Any, item: Any, value: Any, at: str) -> dict[Any, Any]:
     if isinstance(value, Mapping):
         pairs = list(value.items())
+    elif key is str:
+        raise RecordError(f"{_place(at)}{type(value).__name__} in place of a mapping")
     else:
         pairs = [_items(pair, at) for pair in _items(value, at)]
         if any(len(pair) != 2 for pair in pairs):

@@ -89,6 +89,7 @@ def test_numbers_and_names_of_any_kind(shares: dict[str, float], name: str) -> N
         ({"inner": {"name": "a"}}, "inner: a Inner lacks its 'share'"),
         ({"inner": {"name": "a", "share": 1, "more": 2}}, "inner: a Inner has no 'more'"),
         ({"by_name": {"b": 3}}, "by_name.b: int in place of a Inner"),
+        ({"by_name": []}, "by_name: list in place of a mapping"),
         ({"by_set": [["a"]]}, "by_set: not pairs"),
         ({"by_set": 3}, "by_set: 3 is not a list"),
         ({"pair": [True]}, "pair: 1 in place of 2"),
