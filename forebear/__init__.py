@@ -7,7 +7,7 @@ loaded.
 from importlib import import_module as _import_module
 from typing import TYPE_CHECKING
 
-__version__ = "0.1.0"
+from forebear.version import __version__ as __version__
 
 if TYPE_CHECKING:
     from forebear import control as control

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -17,7 +17,7 @@ from forebear.kernel.product import Dense, Tiled
 from forebear.kernel.profiles import RBF, Kernel
 from forebear.kernel.ridge import ridge
 from forebear.kernel.threads import one_thread
-from forebear.storage.checkpoint import EntryForm, Journal
+from forebear.storage.checkpoint import Journal
 
 
 @dataclass(frozen=True)
@@ -55,32 +55,6 @@ class Path:
         gone = set(self.removed[:step])
         return tuple(unit for unit in self.units if unit not in gone)
 
-    def record(self) -> dict[str, Any]:
-        """Plain lists and numbers, without a loss; `restore` is the way back."""
-        return {
-            "units": self.units,
-            "removed": self.removed,
-            "nsr": self.nsr,
-            "scores": [[None if math.isnan(v) else v for v in row] for row in self.scores.tolist()],
-            "nuggets": self.nuggets,
-            "lengthscale": self.lengthscales.inputs,
-            "latent_lengthscale": self.lengthscales.latents,
-            "fits": self.fits,
-        }
-
-    @classmethod
-    def restore(cls, record: Mapping[str, Any]) -> Path:
-        """The path that a record was made from."""
-        return cls(
-            tuple(record["units"]),
-            tuple(record["removed"]),
-            tuple(record["nsr"]),
-            np.array([[math.nan if v is None else v for v in row] for row in record["scores"]], float),
-            tuple(record["nuggets"]),
-            Lengthscales(record["lengthscale"], record["latent_lengthscale"]),
-            tuple(record.get("fits", ())),
-        )
-
     def frame(self) -> pd.DataFrame:
         """One row a step: step, removed, nsr, increment, remaining, nugget, fit, and a score column per unit."""
         steps = len(self.nsr)
@@ -110,12 +84,6 @@ class Fit(NamedTuple):
 
 Fits = Journal[tuple[int, ...], Fit]
 """fits of one walk, by the numbers of the units that are left"""
-
-FIT_ENTRIES: EntryForm[tuple[int, ...], Fit] = EntryForm(
-    lambda units, fit: {"units": units, **fit._asdict()},
-    lambda record: (tuple(record["units"]), Fit(**{field: record[field] for field in Fit._fields})),
-)
-"""how they are kept"""
 
 
 _UNIT = Lengthscales(1.0, 1.0)

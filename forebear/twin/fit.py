@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from forebear.data.dequantise import Dequantiser, find_atoms
-from forebear.data.table import Table
+from forebear.data.table import Table, fingerprint
 from forebear.errors import InputError, check_whole, near_miss
 from forebear.flow.network import stack
 from forebear.flow.sampler import NetworkLaw, Task
@@ -21,7 +21,7 @@ from forebear.twin.model import FlowModel, masked
 from forebear.twin.settings import TwinSettings
 from forebear.twin.twin import Target, Twin
 
-_MOST_HELD_OUT = 4_096
+_MOST_HELD_OUT, _MOST_TESTED = 4_096, 2_000
 # Rows of inputs that a twin takes along, to be distilled on.
 _MOST_KEPT = 8_192
 
@@ -52,6 +52,9 @@ def fit_twin(
     check_whole("seed", seed, 0)
     _check_units(units or {}, table)
     spare_maps()
+    whole, test_rows = table, _set_aside(table, settings.test, seed)
+    if len(test_rows):
+        table = table.take(np.setdiff1d(np.arange(table.rows), test_rows))
     rng = np.random.default_rng(seed)
     dequantisers = [find_atoms(table.columns[target].values) for target in ancestors]
     y = [d.spread(table.columns[t].values, rng) for t, d in zip(ancestors, dequantisers, strict=True)]
@@ -72,7 +75,23 @@ def fit_twin(
         _some_rows(table, [column.name for column in columns], rng),
         settings,
         dict(units or {}),
+        test_rows=test_rows,
+        table=fingerprint(whole),
     )
+
+
+def _set_aside(table: Table, share: float, seed: int) -> np.ndarray:
+    """Numbers of the rows that a twin is judged on, by the seed alone: twins of one table have them in common."""
+    count = max(1, min(_MOST_TESTED, round(share * table.rows))) if share else 0
+    order = np.random.default_rng(seed).permutation(table.rows)
+    aside, rest = order[:count], order[count:]
+    for column in table.columns.values() if count else ():
+        seen = column.values[rest]
+        if len(seen) and (seen == seen[0]).all():
+            # All that varies of a column lies in the rows set aside: one of them has to be trained on.
+            other = aside[column.values[aside] != seen[0]][:1]
+            aside, rest = np.setdiff1d(aside, other), np.append(rest, other)
+    return np.sort(aside)
 
 
 def _tasks(ancestors: Mapping[str, Sequence[str]], table: Table, joint: bool) -> list[Task]:

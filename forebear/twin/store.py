@@ -8,7 +8,7 @@ import tempfile
 from collections.abc import Mapping
 from dataclasses import asdict, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, NamedTuple
 
 import jax.numpy as jnp
 import numpy as np
@@ -20,10 +20,12 @@ from forebear.flow.network import Network
 from forebear.flow.settings import FlowSettings
 from forebear.storage.arrays import load_arrays, save_arrays
 from forebear.storage.files import read_json, write_json
+from forebear.storage.records import from_record, to_record
 from forebear.twin.model import FlowModel, TwinModel
 from forebear.twin.settings import TwinSettings
 from forebear.twin.spline import SplineModel
 from forebear.twin.twin import Range, Target, Twin
+from forebear.version import __version__
 
 FORMAT = 1
 """of a saved twin; a newer one is refused"""
@@ -31,8 +33,11 @@ _ABOUT, _ARRAYS = "twin.json", "twin.safetensors"
 _TABLES = ("values", "low", "high", "shift")
 
 
-def save_twin(twin: Twin, folder: str | Path) -> None:
-    """Write the twin beside the folder, then rename: the folder never holds half a twin."""
+def save_twin(twin: Twin, folder: str | Path, made: Any = None) -> None:
+    """Write the twin beside the folder, then rename: the folder never holds half a twin.
+
+    `made`, plain lists and numbers, tells what it was made from; `made_from` reads it back.
+    """
     place = Path(folder)
     _check_place(place)
     try:
@@ -43,7 +48,7 @@ def save_twin(twin: Twin, folder: str | Path) -> None:
     try:
         arrays = _arrays(twin)
         save_arrays(scratch / _ARRAYS, arrays, {"format": FORMAT})
-        write_json(scratch / _ABOUT, _record(twin))
+        write_json(scratch / _ABOUT, {**_record(twin), **({} if made is None else {"made": made})})
         scratch.chmod(0o755)
         if place.is_dir():
             os.replace(place, scratch / "before")
@@ -79,6 +84,20 @@ def load_twin(folder: str | Path) -> Twin:
         raise foreign from None
 
 
+def has_twin(folder: Path) -> bool:
+    """Whether a twin is in this folder."""
+    return (folder / _ABOUT).is_file()
+
+
+def made_from(folder: Path) -> Any:
+    """What the twin in a folder was made from, as `save_twin` was told; None if it was not, or it cannot be read."""
+    try:
+        record = read_json(folder / _ABOUT)
+    except InputError:
+        return None
+    return record.get("made") if isinstance(record, dict) else None
+
+
 def _check_place(place: Path) -> None:
     if place.exists() and not place.is_dir():
         raise InputError(f"{place}: not a folder: choose another name for the twin")
@@ -86,31 +105,38 @@ def _check_place(place: Path) -> None:
         raise InputError(f"{place}: holds files that are not a twin: choose another folder")
 
 
-def _record(twin: Twin) -> dict[str, Any]:
-    from forebear import __version__
+class _Target(NamedTuple):
+    """A target without the tables of its dequantiser, which are kept with the arrays."""
 
+    name: str
+    kind: Literal["continuous", "lattice", "atoms"]
+    centre: float
+    scale: float
+    levels: tuple[object, ...]
+    open_ends: tuple[bool, bool]
+
+
+def _record(twin: Twin) -> dict[str, Any]:
     return {
         "format": FORMAT,
         "version": __version__,
         "model": _KINDS[type(twin.model)],
         "joint": twin.joint,
-        "inputs": [asdict(column) for column in twin.columns],
+        "inputs": to_record(twin.columns),
         "targets": [
-            {
-                "name": t.name,
-                "kind": t.dequantiser.kind,
-                "centre": t.centre,
-                "scale": t.scale,
-                "levels": t.levels,
-                "open_ends": t.open_ends,
-            }
+            to_record(_Target(t.name, t.dequantiser.kind, t.centre, t.scale, t.levels, t.open_ends))
             for t in twin.outputs
         ],
-        "ancestors": {target: list(names) for target, names in twin.ancestors.items()},
-        "ranges": [None if r is None else asdict(r) for r in twin.ranges],
-        "settings": {**asdict(twin.settings.flow), "held_out": twin.settings.held_out},
+        "ancestors": to_record(twin.ancestors),
+        "ranges": to_record(twin.ranges),
+        "settings": {
+            **asdict(twin.settings.flow),
+            "held_out": twin.settings.held_out,
+            "test": twin.settings.test,
+        },
         "units": dict(twin.units),
         "distillation": twin.distillation,
+        "table": twin.table,
         "layers": len(twin.model.networks.weights),
         "activation": twin.model.networks.activation,
         "shape": twin.model.shape,
@@ -118,7 +144,7 @@ def _record(twin: Twin) -> dict[str, Any]:
 
 
 def _arrays(twin: Twin) -> dict[str, np.ndarray]:
-    arrays = {"rows": twin.rows}
+    arrays = {"rows": twin.rows, "test_rows": np.asarray(twin.test_rows, np.int64)}
     for kind in ("weights", "biases"):
         for place, array in enumerate(getattr(twin.model.networks, kind)):
             arrays[f"{kind}.{place}"] = np.asarray(array)
@@ -131,30 +157,33 @@ def _arrays(twin: Twin) -> dict[str, np.ndarray]:
 def _restore(record: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> Twin:
     flow_names = {field.name for field in fields(FlowSettings)}
     flow = FlowSettings(**{name: value for name, value in record["settings"].items() if name in flow_names})
-    columns = tuple(ColumnCode(**{**c, "levels": tuple(c["levels"])}) for c in record["inputs"])
+    columns = from_record(tuple[ColumnCode, ...], record["inputs"])
     outputs = tuple(
         Target(
-            t["name"],
-            Dequantiser(t["kind"], *(arrays[f"target.{place}.{table}"] for table in _TABLES)),
-            float(t["centre"]),
-            float(t["scale"]),
-            tuple(t["levels"]),
-            (bool(t["open_ends"][0]), bool(t["open_ends"][1])),
+            t.name,
+            Dequantiser(t.kind, *(arrays[f"target.{place}.{table}"] for table in _TABLES)),
+            t.centre,
+            t.scale,
+            t.levels,
+            t.open_ends,
         )
-        for place, t in enumerate(record["targets"])
+        for place, t in enumerate(from_record(tuple[_Target, ...], record["targets"]))
     )
-    ranges = [None if r is None else Range(r["low"], r["high"], tuple(r["quantiles"])) for r in record["ranges"]]
+    # A twin saved before rows were set aside has none.
+    shares = {"held_out": float(record["settings"]["held_out"]), "test": float(record["settings"].get("test", 0.0))}
     twin = Twin(
         columns,
         outputs,
-        {target: tuple(names) for target, names in record["ancestors"].items()},
+        from_record(dict[str, tuple[str, ...]], record["ancestors"]),
         _model(record, arrays, flow),
         bool(record["joint"]),
-        tuple(ranges),
+        from_record(tuple[Range | None, ...], record["ranges"]),
         arrays["rows"],
-        TwinSettings(flow, float(record["settings"]["held_out"])),
+        TwinSettings(flow, **shares),
         dict(record["units"]),
         record["distillation"],
+        arrays.get("test_rows", np.zeros(0, np.int64)),
+        str(record.get("table", "")),
     )
     _check_parts(twin)
     # Weights of another shape would fail only when they are used, and then not in one line.
@@ -180,6 +209,8 @@ def _check_parts(twin: Twin) -> None:
         and set(twin.ancestors) == {target.name for target in twin.outputs}
         and all(set(inputs) <= names for inputs in twin.ancestors.values())
         and twin.rows.ndim == 2
+        and twin.test_rows.ndim == 1
+        and twin.test_rows.dtype.kind == "i"
         and twin.rows.shape[1] == len(names) == len(twin.columns)
         and all(len(array) == len(weights[0]) and bool(jnp.isfinite(array).all()) for array in weights)
         and 0 < twin.settings.flow.ode_steps <= _MOST_STEPS

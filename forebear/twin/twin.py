@@ -95,6 +95,11 @@ class Twin:
     """column -> unit, as the user gave them; kept, never used"""
     distillation: Mapping[str, Any] | None = None
     """errors against the teacher, when the twin was made by `distil`"""
+    test_rows: np.ndarray = field(default_factory=lambda: np.zeros(0, np.int64))
+    """numbers of the rows of its table that were set aside before it was fitted (`TwinSettings.test`);
+    `Found.validate` judges it on them"""
+    table: str = ""
+    """fingerprint of the table that it was fitted on, in which `test_rows` count"""
 
     def __repr__(self) -> str:
         laws = [f"{target} <- {', '.join(names) or 'nothing'}" for target, names in self.ancestors.items()]
@@ -278,7 +283,7 @@ class Twin:
         """Scores and calibration on rows that the twin has not seen, inputs and targets in one table.
 
         Arguments:
-            held_out: the table.
+            held_out: the table; `Found.validate` takes the rows that were set aside when the twin was fitted.
             full: the twin on all candidates, `found.twin(pruned=False)`, to say how much worse this one is at most.
             exact: where the law is known, a system of `forebear.systems` or its oracle, to measure the distance to.
         """
@@ -289,9 +294,9 @@ class Twin:
     def plot_law(self, given: Any, target: str | None = None, ax: Axes | None = None) -> Axes:
         """The law of one target at up to five rows of inputs: density, or probabilities; medians and the middle 50%
         and 90% below."""
-        from forebear.report.laws import law_figure
+        from forebear.twin.shown import plot_law
 
-        return law_figure(self, given, target, ax)
+        return plot_law(self, given, target, ax)
 
     def export_onnx(self, file: str | Path) -> None:
         """Write a distilled twin as an ONNX graph, for use without forebear; needs the extra `onnx`.

@@ -14,7 +14,7 @@ from scipy.stats import kstest
 from forebear.data.column import Column
 from forebear.data.source import open_frame
 from forebear.discovery.dependence import Clearing, features, judge_each, judge_pairs, latent_features, verdict_of
-from forebear.errors import InputError
+from forebear.errors import InputError, near_miss
 from forebear.twin.given import read_matrix
 from forebear.twin.scores import binned_wasserstein, crps, mean_interval, wasserstein
 
@@ -94,15 +94,21 @@ class Validation:
 
     def plot(self) -> Figure:
         """PIT histogram and coverage of each target."""
-        from forebear.report.calibration import calibration_figure
+        from forebear.plots.calibration import calibration_figure
 
-        return calibration_figure(self)
+        return calibration_figure(self._pit_of(list(self.scores)))
 
     def plot_calibration(self, target: str | None = None, ax: Axes | None = None) -> Axes:
-        """Coverage of the central intervals, a line a target, or of one target alone; the diagonal is right."""
-        from forebear.report.calibration import coverage_figure
+        """Coverage of the central intervals, a line per target, or of one target alone; the diagonal is right."""
+        from forebear.plots.calibration import coverage_figure
 
-        return coverage_figure(self, target, ax)
+        if target is not None and target not in self.scores:
+            raise InputError(f"target: '{target}' was not validated. {near_miss(target, self.scores)}")
+        return coverage_figure(self._pit_of(list(self.scores) if target is None else [target]), ax)
+
+    def _pit_of(self, targets: list[str]) -> dict[str, np.ndarray]:
+        names = list(self.scores)
+        return {target: self.pit[:, names.index(target)] for target in targets}
 
 
 def validate(twin: Twin, held_out: Any, *, full: Twin | None, exact: Any, seed: int) -> Validation:

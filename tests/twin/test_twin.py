@@ -350,7 +350,7 @@ def _found(frame: pd.DataFrame) -> Found:
         nugget=1.0,
         lengthscale=1.0,
     )
-    return replace(found, choices=(chosen,))
+    return Found(replace(found.record, choices=(chosen,)), found.table)
 
 
 @pytest.fixture(scope="module")
@@ -400,7 +400,7 @@ def test_a_saved_result_makes_the_same_twin(found: Found, tmp_path) -> None:
 
 
 def test_other_data_and_no_data(found: Found) -> None:
-    bare = replace(found, table=None)
+    bare = Found(found.record)
     with pytest.raises(fb.InputError, match="saved without its table: pass the table as data="):
         bare.twin()
     assert found.table is not None
