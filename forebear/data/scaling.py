@@ -82,7 +82,7 @@ class FeatureMap(eqx.Module):
         """Of several columns side by side, a column's features next to each other."""
         features = [(place, feature) for place, code in enumerate(codes) for feature in code.features]
         numbers = np.array([feature[1:] for _, feature in features], float).reshape(-1, 3)
-        curves = tuple(feature.curve for _, feature in features)
+        curves: tuple[Curve, ...] = tuple(feature.curve for _, feature in features)
         return cls(numbers[:, 0], numbers[:, 1], numbers[:, 2], curves, tuple(place for place, _ in features))
 
     def __call__(self, x: Numbers) -> Numbers:

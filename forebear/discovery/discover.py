@@ -146,6 +146,7 @@ def discover(
         time.perf_counter() - started,
         table,
         tuple(teller.told),
+        None if isinstance(sampler, str) else sampler,
     )
     if out is not None:
         found.save(out)

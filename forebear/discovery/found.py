@@ -17,6 +17,7 @@ from forebear.data.table import Table, open_frame, read_columns
 from forebear.discovery.certificate import Certificate
 from forebear.discovery.path import Path
 from forebear.errors import InputError, near_miss
+from forebear.flow.sampler import Sampler
 from forebear.run.progress import progress as show_progress
 from forebear.storage.files import read_json, write_json
 
@@ -51,6 +52,8 @@ class Found:
     """the columns that were used; None for a result that was saved without them"""
     notes: tuple[str, ...] = ()
     """what went otherwise than asked: a training that diverged and was repeated, a nugget that was raised"""
+    sampler: Sampler | None = field(default=None, repr=False, compare=False)
+    """the user's own, for the twin; not saved"""
 
     @property
     def targets(self) -> tuple[str, ...]:
@@ -294,6 +297,7 @@ class Found:
         joint: bool | None = None,
         data: Any = None,
         units: Mapping[str, str] | None = None,
+        sampler: str | Sampler | None = None,
         seed: int = 0,
         progress: bool | None = None,
         **settings: Any,
@@ -306,6 +310,8 @@ class Found:
                 None does as the discovery did.
             data: train on this table instead of the discovery's own.
             units: {column: unit}, kept with the twin.
+            sampler: "flow", "gaussian", "mean", or an object with the interface of `forebear.Sampler`; None takes
+                that of the discovery.
             seed: the same data, seed and device give the same twin.
             progress: show a bar; None shows it when standard error is a terminal.
             **settings: any field of `forebear.FlowSettings`, with defaults for longer training, and `held_out`.
@@ -320,10 +326,11 @@ class Found:
         >>> twin.inputs, twin.sample({"b": [0.1, 2.0]}, n=50).shape
         (('b',), (50, 2, 1))
         """
-        from forebear.twin.fit import fit_twin
+        from forebear.twin.fit import fit_twin, sampler_of
         from forebear.twin.settings import TwinSettings
 
-        config = TwinSettings.resolve(settings)
+        fitter = sampler_of(sampler, self.sampler, str(self.settings.get("sampler", "flow")))
+        config = TwinSettings.resolve(settings, getattr(sampler, "settings", None))
         table = self._data(data)
         inputs = {target: self._columns(target) if pruned else q.inputs for target, q in self.questions.items()}
         together = bool(self.settings.get("joint", False)) if joint is None else joint
@@ -335,6 +342,7 @@ class Found:
                 settings=config,
                 seed=seed,
                 units=units,
+                sampler=fitter,
                 tick=lambda share: show("training the twin", share),
             )
 

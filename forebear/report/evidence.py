@@ -108,7 +108,8 @@ def _fitted(
         rest = np.setdiff1d(np.arange(found.table.rows), aside)
         learnt, judged = replace(found, table=found.table.take(rest)), found.table.take(aside).frame()
         about = "rows set aside before the twins were fitted"
-    options: dict[str, Any] = {"joint": False, "seed": seed, "progress": progress, **settings}
+    # The page computes distilled flows, whatever the discovery drew from.
+    options: dict[str, Any] = {"sampler": "flow", "joint": False, "seed": seed, "progress": progress, **settings}
     twin = learnt.twin(**options)
     steps = twin.settings.flow.steps or _USUAL_STEPS
     rows, lessons = max(_FEWEST_ROWS, _ROWS_A_STEP * steps), max(1, round(_STEPS_A_STEP * steps))

@@ -26,8 +26,8 @@ class TwinSettings:
         check_fields(self, _CHECKS)
 
     @classmethod
-    def resolve(cls, changes: Mapping[str, Any]) -> TwinSettings:
-        """The defaults with some fields changed, those of the flow by their own names.
+    def resolve(cls, changes: Mapping[str, Any], flow: FlowSettings | None = None) -> TwinSettings:
+        """The defaults, or the settings of a sampler, with some fields changed, those of the flow by their own names.
 
         >>> TwinSettings.resolve({"steps": 10}).flow.steps
         10
@@ -39,7 +39,8 @@ class TwinSettings:
         for name in changes:
             if name not in (*own, "held_out"):
                 raise InputError(f"unknown setting '{name}'. {near_miss(name, (*own, 'held_out'))}")
-        flow = replace(_FLOW, **{name: value for name, value in changes.items() if name in own})
+        base = flow if isinstance(flow, FlowSettings) else _FLOW
+        flow = replace(base, **{name: value for name, value in changes.items() if name in own})
         return cls(flow, changes.get("held_out", cls.held_out))
 
 
