@@ -28,7 +28,11 @@ from forebear.flow.train import Rows
 
 @runtime_checkable
 class Law(Protocol):
-    """The conditional law of some outputs given inputs, as a map from latents to draws."""
+    """The conditional law of some outputs given inputs, as a map from latents to draws.
+
+    A twin also uses two methods that a law may have: `pull(given, y)`, the inverse of `push`, which gives latents
+    (rows, latents), and `log_prob(given, y)`, log densities (rows,) of all outputs together.
+    """
 
     @property
     def latents(self) -> int:
@@ -100,7 +104,7 @@ class NetworkSampler(abc.ABC):
         seed: int,
         tick: Callable[[float], None] = lambda share: None,
     ) -> list[NetworkLaw]:
-        """One law a task, trained together on some `rows` of the table, watched on the `held_out` ones.
+        """One law for each task, trained together on some `rows` of the table, watched on the `held_out` ones.
 
         y[i] has shape (rows of the table, outputs), the same for every task.
         """

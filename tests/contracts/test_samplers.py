@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import jax.numpy as jnp
 import numpy as np
 import pandas as pd
 import pytest
@@ -130,11 +131,11 @@ def test_push_has_a_shape_and_is_finite(name: str) -> None:
 
 @each
 def test_the_same_seed_gives_the_same_law(name: str) -> None:
-    sampler = SAMPLERS[name]
+    sampler: Any = SAMPLERS[name]
     z = np.random.default_rng(1).normal(size=(30, _law(name).latents))
     if isinstance(sampler, NetworkSampler):  # shorter, for it is trained twice more
         sampler = type(sampler)(fb.FlowSettings(steps=10, width=8, depth=1))
-    first, again = (sampler.fit(GIVEN, FRAME[["y"]], seed=3).push(GIVEN.head(30), z) for _ in range(2))
+    first, again = (sampler.fit(GIVEN, TABLE.frame(["y"]), seed=3).push(GIVEN.head(30), z) for _ in range(2))
     assert (np.asarray(first) == np.asarray(again)).all()
 
 
@@ -235,7 +236,7 @@ def test_twins_of_built_in_samplers_are_saved_and_loaded(name: str, joint: bool,
         assert (back.log_prob(frame.head(9), frame.head(9)) == twin.log_prob(frame.head(9), frame.head(9))).all()
     core = twin.core()
     z = np.full((9, core.latents), 0.3, np.float32)
-    told = np.asarray(core.push(core.params, twin.rows[:9].astype(np.float32), z))
+    told = np.asarray(core.push(core.params, jnp.asarray(twin.rows[:9], jnp.float32), jnp.asarray(z)))
     assert told == pytest.approx(twin.at_latents(twin.rows[:9], z[None])[0], abs=1e-3)
 
 
