@@ -108,7 +108,7 @@ def discover(
         time.perf_counter() - started,
         session.notes.notes,
     )
-    found = Found(record, problem.table)
+    found = Found(record, problem.table, sampler=None if isinstance(sampler, str) else sampler)
     if out is not None:
         found.save(out)
     return found

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import networkx as nx
 import pandas as pd
 
-from forebear.api.twins import Twins, fit_recipe, recipe_of
+from forebear.api.twins import Twins, fit_recipe, recipe_of, sampler_of
 from forebear.data.question import Question
 from forebear.data.source import open_frame
 from forebear.data.stored import load_table, save_table
@@ -23,6 +23,7 @@ from forebear.discovery.record import Discovery, load_discovery, save_discovery
 from forebear.discovery.tables import flat_table
 from forebear.discovery.tables import save_table as write_flat_table
 from forebear.errors import InputError, check_whole
+from forebear.flow.sampler import Sampler
 from forebear.version import __version__
 
 if TYPE_CHECKING:
@@ -43,11 +44,19 @@ class Found:
         record: what was found.
         table: the columns that were used; None for a result that was saved without them.
         folder: of the run, if it was saved to one or loaded from one; its twin is kept there.
+        sampler: the one of the discovery, if it was the user's own; it is not saved.
     """
 
-    def __init__(self, record: Discovery, table: Table | None = None, folder: str | FilePath | None = None):
+    def __init__(
+        self,
+        record: Discovery,
+        table: Table | None = None,
+        folder: str | FilePath | None = None,
+        sampler: Sampler | None = None,
+    ):
         self.record = record
         self.table = table
+        self.sampler = sampler
         self.folder = None if folder is None else FilePath(folder)
         self.twins = Twins(record, table)
         """those that were made of it, by recipe"""
@@ -56,7 +65,7 @@ class Found:
         return f"<found: {'; '.join(self.summary().splitlines())}>"
 
     def __reduce__(self) -> Any:
-        return Found, (self.record, self.table, self.folder)
+        return Found, (self.record, self.table, self.folder, self.sampler)
 
     @property
     def questions(self) -> Mapping[str, Question]:
@@ -310,6 +319,7 @@ class Found:
         joint: bool | None = None,
         data: Any = None,
         units: Mapping[str, str] | None = None,
+        sampler: str | Sampler | None = None,
         seed: int = 0,
         progress: bool | None = None,
         **settings: Any,
@@ -322,6 +332,8 @@ class Found:
                 None does as the discovery did.
             data: train on this table instead of the discovery's own.
             units: {column: unit}, kept with the twin.
+            sampler: "flow", "gaussian", "mean", or an object with the interface of `forebear.Sampler`; None takes
+                that of the discovery.
             seed: the same data, seed and device give the same twin.
             progress: show a bar; None shows it when standard error is a terminal.
             **settings: any field of `forebear.FlowSettings`, with defaults for longer training, `held_out`, and
@@ -330,7 +342,7 @@ class Found:
 
         A twin is made once: asked for again with the same arguments, it is the one that was made. With a run folder
         it is kept there, in RUN/twin, where `forebear sample` and `forebear report` find it, and asking for another
-        replaces it. A twin of other `data` is not kept.
+        replaces it. A twin of other `data`, or of a sampler of your own, is not kept.
 
         >>> import numpy as np, pandas as pd, forebear as fb
         >>> rng = np.random.default_rng(0)
@@ -343,10 +355,11 @@ class Found:
         (('b',), (50, 2, 1))
         """
         check_whole("seed", seed, 0)
-        recipe = recipe_of(self.record, pruned, joint, units, seed, settings)
+        fitter = sampler_of(sampler, self.sampler, str(self.settings.get("sampler", "flow")))
+        recipe = recipe_of(self.record, pruned, joint, units, seed, settings, fitter)
         if data is not None:
-            return fit_recipe(self.record, self._read(data), recipe, progress)
-        return self.twins.get(recipe, self.folder, progress)
+            return fit_recipe(self.record, self._read(data), recipe, progress, fitter)
+        return self.twins.get(recipe, self.folder, progress, fitter)
 
     def validate(
         self, twin: Twin | None = None, *, full: Twin | None = None, exact: Any = None, seed: int = 0

@@ -95,4 +95,6 @@ def kept_laws(found: Found, *, held_out: Any, seed: int, before: Callable[[], No
     if found.table is None:
         return None
     usual = recipe_of(found.record, True, False, None, 0, {})
-    return own_evidence(found, recipe or usual, held_out=held_out, seed=seed, joint=twin, before=before)
+    # The page computes distilled flows, whatever the discovery drew from.
+    flows = (recipe or usual)._replace(sampler="flow")
+    return own_evidence(found, flows, held_out=held_out, seed=seed, joint=twin, before=before)

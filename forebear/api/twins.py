@@ -19,6 +19,8 @@ from typing import Any, NamedTuple
 from forebear.data.table import Table
 from forebear.discovery.record import RECORD_FILE, Discovery
 from forebear.errors import InputError
+from forebear.flow.sampler import Sampler
+from forebear.flow.samplers import SAMPLERS
 from forebear.run.events import progress as show_progress
 from forebear.storage.records import RecordError, from_record, to_record
 from forebear.twin.fit import fit_twin
@@ -39,6 +41,8 @@ class Recipe(NamedTuple):
     seed: int
     units: Mapping[str, str]
     settings: TwinSettings
+    sampler: str = "flow"
+    """its name; that of a class for one of the user's own"""
 
 
 class _Made(NamedTuple):
@@ -49,8 +53,10 @@ class _Made(NamedTuple):
     recipe: Recipe
 
 
-def fit_recipe(record: Discovery, table: Table, recipe: Recipe, progress: bool | None) -> Twin:
-    """The twin of a result by a recipe, trained on this table."""
+def fit_recipe(
+    record: Discovery, table: Table, recipe: Recipe, progress: bool | None, sampler: str | Sampler | None = None
+) -> Twin:
+    """The twin of a result by a recipe, trained on this table; `sampler` is the one that the recipe names."""
     inputs = {t: record.columns(t) if recipe.pruned else q.inputs for t, q in record.questions.items()}
     with show_progress(progress) as show:
         return fit_twin(
@@ -60,6 +66,7 @@ def fit_recipe(record: Discovery, table: Table, recipe: Recipe, progress: bool |
             settings=recipe.settings,
             seed=recipe.seed,
             units=recipe.units,
+            sampler=recipe.sampler if sampler is None else sampler,
             tick=lambda share: show("training the twin", share),
         )
 
@@ -71,8 +78,20 @@ class Twins:
         self._record, self._table = record, table
         self._known: dict[str, Twin] = {}
 
-    def get(self, recipe: Recipe, folder: Path | None, progress: bool | None = None) -> Twin:
-        """The twin by this recipe: the one that is known, the one in the folder, or a new one, which is kept."""
+    def get(
+        self,
+        recipe: Recipe,
+        folder: Path | None,
+        progress: bool | None = None,
+        sampler: str | Sampler | None = None,
+    ) -> Twin:
+        """The twin by this recipe: the one that is known, the one in the folder, or a new one, which is kept.
+
+        `sampler` is the one that the recipe names. One of the user's own makes a new twin every time: nobody can
+        tell whether it is the one of the time before, nor save what it learns.
+        """
+        if sampler is not None and not isinstance(sampler, str):
+            return self._fit(recipe, progress, sampler)
         key = json.dumps(to_record(recipe), default=repr)
         kept = None if folder is None else KeptTwin(folder, self._name(recipe))
         if key not in self._known:
@@ -82,16 +101,17 @@ class Twins:
             kept.save(self._known[key], recipe)
         return self._known[key]
 
-    def _fit(self, recipe: Recipe, progress: bool | None) -> Twin:
+    def _fit(self, recipe: Recipe, progress: bool | None, sampler: str | Sampler | None = None) -> Twin:
         if self._table is None:
             raise InputError("this result was saved without its table: pass the table as data=")
-        return fit_recipe(self._record, self._table, recipe, progress)
+        return fit_recipe(self._record, self._table, recipe, progress, sampler)
 
     def _name(self, recipe: Recipe) -> str:
         """Where in a run folder it is kept."""
         usual = bool(self._record.settings.get("joint", False))
         parts = [] if recipe.pruned else ["full"]
         parts += [] if recipe.joint == usual else ["joint" if recipe.joint else "separate"]
+        parts += [] if recipe.sampler == self._record.settings.get("sampler", "flow") else [recipe.sampler]
         return f"twins/{'-'.join(parts)}" if parts else TWIN
 
 
@@ -164,8 +184,26 @@ def recipe_of(
     units: Mapping[str, str] | None,
     seed: int,
     settings: Mapping[str, Any],
+    sampler: str | Sampler = "flow",
 ) -> Recipe:
     """From the arguments of `Found.twin`."""
-    config = TwinSettings.resolve({"test": TEST_SHARE, **settings})
+    config = TwinSettings.resolve({"test": TEST_SHARE, **settings}, getattr(sampler, "settings", None))
     together = bool(record.settings.get("joint", False)) if joint is None else bool(joint)
-    return Recipe(bool(pruned), together, int(seed), dict(units or {}), config)
+    name = sampler if isinstance(sampler, str) else type(sampler).__name__
+    return Recipe(bool(pruned), together, int(seed), dict(units or {}), config, name)
+
+
+def sampler_of(asked: str | Sampler | None, own: Sampler | None, word: str) -> str | Sampler:
+    """The sampler of a twin: the one asked for, or that of the discovery, which a saved result knows by its word.
+
+    >>> sampler_of(None, None, "gaussian")
+    'gaussian'
+    >>> sampler_of(None, None, "MySampler")
+    Traceback (most recent call last):
+    forebear.errors.InputError: the sampler MySampler is not saved with the discovery: pass it, or sampler='flow'
+    """
+    if asked is not None:
+        return asked
+    if own is None and word not in SAMPLERS:
+        raise InputError(f"the sampler {word} is not saved with the discovery: pass it, or sampler='flow'")
+    return word if own is None else own

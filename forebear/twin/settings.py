@@ -29,8 +29,8 @@ class TwinSettings:
         check_fields(self, _CHECKS)
 
     @classmethod
-    def resolve(cls, changes: Mapping[str, Any]) -> TwinSettings:
-        """The defaults with some fields changed, those of the flow by their own names.
+    def resolve(cls, changes: Mapping[str, Any], flow: FlowSettings | None = None) -> TwinSettings:
+        """The defaults, or the settings of a sampler, with some fields changed, those of the flow by their own names.
 
         >>> TwinSettings.resolve({"steps": 10}).flow.steps
         10
@@ -42,8 +42,9 @@ class TwinSettings:
         for name in changes:
             if name not in (*own, *_CHECKS):
                 raise InputError(f"unknown setting '{name}'. {near_miss(name, (*own, *_CHECKS))}")
-        flow = replace(_FLOW, **{name: value for name, value in changes.items() if name in own})
-        return cls(flow, **{name: float(value) for name, value in changes.items() if name in _CHECKS})
+        base = flow if isinstance(flow, FlowSettings) else _FLOW
+        changed = replace(base, **{name: value for name, value in changes.items() if name in own})
+        return cls(changed, **{name: value for name, value in changes.items() if name in _CHECKS})
 
 
 def _up_to_half(what: str, value: Any) -> None:

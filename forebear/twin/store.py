@@ -17,11 +17,13 @@ from forebear.data.dequantise import Dequantiser
 from forebear.data.scaling import ColumnCode
 from forebear.errors import InputError
 from forebear.flow.network import Network
+from forebear.flow.samplers import SAMPLERS
 from forebear.flow.settings import FlowSettings
+from forebear.kinds import check_kinds
 from forebear.storage.arrays import load_arrays, save_arrays
 from forebear.storage.files import read_json, write_json
 from forebear.storage.records import from_record, to_record
-from forebear.twin.model import FlowModel, TwinModel
+from forebear.twin.model import FlowModel, SamplerModel, TwinModel
 from forebear.twin.settings import TwinSettings
 from forebear.twin.spline import SplineModel
 from forebear.twin.twin import Range, Target, Twin
@@ -78,6 +80,9 @@ def load_twin(folder: str | Path) -> Twin:
     if record["format"] > FORMAT:
         raise InputError(f"{place}: written by a newer forebear (format {record['format']}): update this one")
     arrays, _ = load_arrays(place / _ARRAYS, remedy)
+    inputs = record.get("inputs")
+    named = [c["kind"] for c in inputs if isinstance(c, dict) and "kind" in c] if isinstance(inputs, list) else []
+    check_kinds(named, str(place / _ABOUT))
     try:
         return _restore(record, arrays)
     except (KeyError, TypeError, ValueError, IndexError, AttributeError):
@@ -117,10 +122,11 @@ class _Target(NamedTuple):
 
 
 def _record(twin: Twin) -> dict[str, Any]:
+    model = _networks_of(twin)
     return {
         "format": FORMAT,
         "version": __version__,
-        "model": _KINDS[type(twin.model)],
+        "model": _word(model),
         "joint": twin.joint,
         "inputs": to_record(twin.columns),
         "targets": [
@@ -137,16 +143,18 @@ def _record(twin: Twin) -> dict[str, Any]:
         "units": dict(twin.units),
         "distillation": twin.distillation,
         "table": twin.table,
-        "layers": len(twin.model.networks.weights),
-        "activation": twin.model.networks.activation,
-        "shape": twin.model.shape,
+        "layers": len(model.networks.weights),
+        "activation": model.networks.activation,
+        "shape": model.shape,
     }
 
 
 def _arrays(twin: Twin) -> dict[str, np.ndarray]:
-    arrays = {"rows": twin.rows, "test_rows": np.asarray(twin.test_rows, np.int64)}
+    arrays, model = {"rows": twin.rows, "test_rows": np.asarray(twin.test_rows, np.int64)}, _networks_of(twin)
+    if isinstance(model, SamplerModel):
+        arrays["seen"] = np.asarray(model.seen)
     for kind in ("weights", "biases"):
-        for place, array in enumerate(getattr(twin.model.networks, kind)):
+        for place, array in enumerate(getattr(model.networks, kind)):
             arrays[f"{kind}.{place}"] = np.asarray(array)
     for place, target in enumerate(twin.outputs):
         for table in _TABLES:
@@ -199,7 +207,8 @@ def _check_parts(twin: Twin) -> None:
     """What fits together in a twin that was saved whole, or a ValueError."""
     names = {column.name for column in twin.columns}
     numbers = [n for t in twin.outputs for n in (t.centre, t.scale)] + [c.scale for c in twin.columns]
-    weights = (*twin.model.networks.weights, *twin.model.networks.biases)
+    networks = _networks_of(twin).networks
+    weights = (*networks.weights, *networks.biases)
     if not (
         twin.outputs
         and all(np.isfinite(numbers))
@@ -228,9 +237,24 @@ def _model(record: Mapping[str, Any], arrays: Mapping[str, np.ndarray], flow: Fl
     )
     if record["model"] == "flow":
         return FlowModel(networks, record["shape"]["outputs"], flow)
-    if record["model"] != "spline":
-        raise ValueError(record["model"])
-    return SplineModel(networks, **record["shape"])
+    if record["model"] == "spline":
+        return SplineModel(networks, **record["shape"])
+    # Of the built-in samplers: whatever else a file may name is refused.
+    sampler = SAMPLERS[record["model"]](flow.untrained())
+    return SamplerModel(networks, jnp.asarray(arrays["seen"]), record["shape"]["outputs"], sampler)
 
 
-_KINDS = {FlowModel: "flow", SplineModel: "spline"}
+def _networks_of(twin: Twin) -> TwinModel:
+    assert isinstance(twin.model, TwinModel), "Twin.save has refused what is not made of networks"
+    return twin.model
+
+
+def _word(model: TwinModel) -> str:
+    """What kind of model it is, for the file."""
+    if not isinstance(model, SamplerModel):
+        return "flow" if isinstance(model, FlowModel) else "spline"
+    words = [word for word, made in SAMPLERS.items() if type(model.sampler) is made]
+    if not words:
+        name = type(model.sampler).__name__
+        raise InputError(f"save knows forebear's own samplers, and {name} is not one: call distil() first")
+    return words[0]

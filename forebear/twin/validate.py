@@ -117,9 +117,15 @@ def validate(twin: Twin, held_out: Any, *, full: Twin | None, exact: Any, seed: 
     y = read_matrix(frame, twin.outputs, "held_out")
     rng = np.random.default_rng(seed)
     draws = twin.sample(frame, n=_DRAWS, seed=seed)
-    z = twin.latent(frame, y, seed=seed)
-    # The latents of a joint law belong to no target alone: there a value's place is that among the draws.
-    pit = _ranks(draws, y, rng) if twin.joint else ndtr(z)
+    # The latents of a joint law belong to no target alone, and some laws have no way back to them: there a value's
+    # place is that among the draws.
+    if twin.law_rises and "pull" not in twin.law.lacks:
+        z = twin.latent(frame, y, seed=seed)
+        pit = ndtr(z)
+    else:
+        pit = _ranks(draws, y, rng)
+        own = twin.joint and "pull" not in twin.law.lacks and twin.law.latents == y.shape[1]
+        z = twin.latent(frame, y, seed=seed) if own else ndtri(np.clip(pit, 1e-9, 1 - 1e-9))
     losses = np.stack([crps(draws[..., i], y[:, i]) for i in range(y.shape[1])], axis=1)
     others = None if full is None else _losses_of_full(twin, full, frame, y, seed)
     distances = _binned(twin, draws, y) if exact is None else _exact(twin, exact, frame, rng)
@@ -201,7 +207,7 @@ def _independence(
         return [(None, None)] * z.shape[1]
     some = np.sort(rng.permutation(len(frame))[:_TESTED])
     x = read_matrix(frame, twin.columns, "held_out")[some]
-    columns = [Column(c.name, c.kind, x[:, i], c.levels, c.period) for i, c in enumerate(twin.columns)]  # type: ignore[arg-type]
+    columns = [Column(c.name, c.kind, x[:, i], c.levels, c.period) for i, c in enumerate(twin.columns)]
     varied = [column for column in columns if len(np.unique(column.values)) > 1]
     units = {column.name: [features(column)] for column in varied}
     if not units:
