@@ -12,6 +12,7 @@ from forebear.cli import app
 
 ROOT = Path(__file__).parents[2]
 _FIGURES = "results/figures"
+_SOURCE = re.compile(r"<!-- results/.*? -->", re.DOTALL)
 _SKELETON = re.compile(r"<!-- skeleton: (?P<name>\w+) -->")
 
 
@@ -26,8 +27,10 @@ def on_files(files: Files, config: Any) -> Files:
 
 
 def on_page_markdown(markdown: str, **_: Any) -> str:
-    """Pages link to figures where they lie in the repository; a skeleton that they link to is shown in place."""
-    return _SKELETON.sub(_skeleton, markdown.replace(f"](../{_FIGURES}/", f"]({_FIGURES}/"))
+    """Pages link to figures where they lie in the repository; a skeleton that they link to is shown in place; the
+    sources of numbers (`figures.py`), in which Markdown would find links, are left out."""
+    linked = markdown.replace(f"](../{_FIGURES}/", f"]({_FIGURES}/")
+    return _SKELETON.sub(_skeleton, _SOURCE.sub("", linked))
 
 
 def _skeleton(match: re.Match[str]) -> str:
