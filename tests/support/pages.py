@@ -23,6 +23,7 @@ from forebear.data.table import Table, open_frame, read_columns
 from forebear.discovery.action import Action
 from forebear.discovery.certificate import Certificate
 from forebear.discovery.embed import Lengthscales
+from forebear.discovery.record import Discovery
 from forebear.discovery.settings import resolve
 from forebear.twin.twin import Twin
 
@@ -88,7 +89,7 @@ def without_training(page: Path, patch: pytest.MonkeyPatch) -> None:
 
     patch.setattr(fb, "discover", discover)
     patch.setattr("forebear.sklearn.selector.discover", discover)
-    patch.setattr("forebear.twin.fit.fit_twin", _fit_twin)
+    patch.setattr("forebear.api.twins.fit_twin", _fit_twin)
     patch.setattr("forebear.sklearn.flow.fit_twin", _fit_twin)
     patch.setattr(Twin, "distil", lambda self, *given, **named: self)
 
@@ -126,7 +127,8 @@ def _discover(
     certificates = {q.target: _certificate(q, chosen[q.target]) for q in questions} if rule == "certified" else {}
     record = {"preset": preset, "rule": str(rule), "joint": joint, "runs": runs, "seed": seed, **config.flat()}
     by_target = {question.target: question for question in questions}
-    found = fb.Found(by_target, (paths,) * runs, (chosen,) * runs, (certificates,) * runs, record, 1.0, table)
+    made = Discovery(by_target, (paths,) * runs, (chosen,) * runs, (certificates,) * runs, record, 1.0)
+    found = fb.Found(made, table)
     if out is not None:
         found.save(out)
     return found
