@@ -7,7 +7,7 @@ loaded.
 from importlib import import_module as _import_module
 from typing import TYPE_CHECKING
 
-__version__ = "0.1.0"
+from forebear.version import __version__ as __version__
 
 if TYPE_CHECKING:
     from forebear import control as control
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from forebear.api.found import load as load
     from forebear.data.lagged import Lagged as Lagged
     from forebear.data.lagged import lagged as lagged
+    from forebear.discovery.choose import Certified as Certified
     from forebear.discovery.choose import LargestJump as LargestJump
     from forebear.discovery.choose import Rule as Rule
     from forebear.discovery.path import Path as Path
@@ -29,7 +30,10 @@ if TYPE_CHECKING:
     from forebear.flow.samplers import GaussianSampler as GaussianSampler
     from forebear.flow.samplers import MeanSampler as MeanSampler
     from forebear.flow.settings import FlowSettings as FlowSettings
+    from forebear.kernel.profiles import Kernel as Kernel
     from forebear.kernel.settings import KernelSettings as KernelSettings
+    from forebear.run.events import Note as Note
+    from forebear.run.events import Progress as Progress
     from forebear.twin.dynamics import Dynamics as Dynamics
     from forebear.twin.history import History as History
     from forebear.twin.rollout import Rollout as Rollout
@@ -41,6 +45,7 @@ _HOMES = {
     "InputError": "forebear.errors",
     "Lagged": "forebear.data.lagged",
     "lagged": "forebear.data.lagged",
+    "Certified": "forebear.discovery.choose",
     "LargestJump": "forebear.discovery.choose",
     "Rule": "forebear.discovery.choose",
     "discover": "forebear.api.discover",
@@ -53,7 +58,10 @@ _HOMES = {
     "GaussianSampler": "forebear.flow.samplers",
     "MeanSampler": "forebear.flow.samplers",
     "FlowSettings": "forebear.flow.settings",
+    "Kernel": "forebear.kernel.profiles",
     "KernelSettings": "forebear.kernel.settings",
+    "Note": "forebear.run.events",
+    "Progress": "forebear.run.events",
     "Dynamics": "forebear.twin.dynamics",
     "History": "forebear.twin.history",
     "Rollout": "forebear.twin.rollout",
@@ -63,6 +71,7 @@ _HOMES = {
 }
 
 __all__ = [
+    "Certified",
     "Dynamics",
     "FlowSampler",
     "FlowSettings",
@@ -70,12 +79,15 @@ __all__ = [
     "GaussianSampler",
     "History",
     "InputError",
+    "Kernel",
     "KernelSettings",
     "Lagged",
     "LargestJump",
     "Law",
     "MeanSampler",
+    "Note",
     "Path",
+    "Progress",
     "Rollout",
     "Rule",
     "Sampler",

@@ -12,6 +12,7 @@ from forebear.api.found import Found
 from forebear.discovery.choose import Rule
 from forebear.discovery.execute import Session, run_here, run_in_processes, run_on_cluster
 from forebear.discovery.prepare import Asked, prepare
+from forebear.discovery.record import Discovery
 from forebear.flow.sampler import Sampler
 from forebear.run.compiled import spare_maps
 from forebear.run.engine import is_cluster
@@ -86,7 +87,7 @@ def discover(
     asked = Asked(
         data, targets, candidates, keep, groups, periodic, rule, preset, sampler, joint, runs, seed, settings
     )
-    problem, questions, record, memory = prepared = prepare(asked, jobs)
+    problem, questions, settings_record, memory = prepared = prepare(asked, jobs)
     with ExitStack() as stack:
         tell = stack.enter_context(listening(progress))
         folder = None if out is None else stack.enter_context(open_run(out, prepared.identity()))
@@ -97,17 +98,17 @@ def discover(
             run_in_processes(session, jobs)
         else:
             run_here(session)
-    by_run = session.by_run(record["runs"])
-    found = Found(
+    by_run = session.by_run(settings_record["runs"])
+    record = Discovery(
         {question.target: question for question in questions},
         tuple({q.target: run[q.target].path for q in questions} for run in by_run),
         tuple({q.target: run[q.target].chosen for q in questions} for run in by_run),
         tuple({q.target: c for q in questions if (c := run[q.target].certificate) is not None} for run in by_run),
-        {**record, "estimated_gb": round(memory.total / 1e9, 2)},
+        {**settings_record, "estimated_gb": round(memory.total / 1e9, 2)},
         time.perf_counter() - started,
-        problem.table,
         session.notes.notes,
     )
+    found = Found(record, problem.table, sampler=None if isinstance(sampler, str) else sampler)
     if out is not None:
         found.save(out)
     return found

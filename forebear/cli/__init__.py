@@ -90,17 +90,17 @@ def discover(
 
     Options that name columns may be given several times.
     """
-    from forebear.cli.discovering import Roles, Trajectory, Wishes, run_discover
+    from forebear.cli.discovering import ColumnRoles, OutputOptions, Trajectory, run_discover
 
     past = None if lags is None else parse_whole(lags, "--lags", 0)
     trajectory = Trajectory(past, state or (), action or (), episode, time, increments)
-    roles = Roles(data, target or (), candidate or (), keep or (), group or (), periodic or (), trajectory)
+    roles = ColumnRoles(data, target or (), candidate or (), keep or (), group or (), periodic or (), trajectory)
     passed: dict[str, object] = {"preset": preset, "sampler": sampler, "joint": joint, "progress": progress}
     for name, text, least in (("runs", runs, 1), ("seed", seed, 0), ("jobs", jobs, 1)):
         passed[name] = parse_whole(text, f"--{name}", least)
     if rule is not None:
         passed["rule"] = rule
-    run_discover(roles, Wishes(out, resume, figure, table, json, passed, settings or ()))
+    run_discover(roles, OutputOptions(out, resume, figure, table, json, passed, settings or ()))
 
 
 @app.command(epilog=examples.SAMPLE)

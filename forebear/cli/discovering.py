@@ -35,7 +35,7 @@ class Trajectory:
 
 
 @dataclass(frozen=True)
-class Roles:
+class ColumnRoles:
     """The table and what its columns are for, as typed."""
 
     data: str
@@ -48,7 +48,7 @@ class Roles:
 
 
 @dataclass(frozen=True)
-class Wishes:
+class OutputOptions:
     """Where the result goes and how it is shown."""
 
     out: Path | None = None
@@ -61,50 +61,52 @@ class Wishes:
     settings: Sequence[str] = ()
 
 
-def run_discover(roles: Roles, wishes: Wishes) -> None:
+def run_discover(roles: ColumnRoles, options: OutputOptions) -> None:
     """Check, discover, show."""
-    check_figure(wishes.figure, wishes.out)
-    _check_table(wishes)
-    _check_out(wishes)
-    with long_work(wishes.out, f"run the same command with --out {wishes.out} --resume to go on"):
-        settings = parse_settings(wishes.settings, forebear.discover)
-        arguments = {**arguments_of(roles), **wishes.passed, **settings}
-        _note_fresh(wishes)
-        found = forebear.discover(**arguments, out=wishes.out)
-        if wishes.figure is not None:
-            draw(found, wishes.figure)
-        if wishes.table is not None:
-            found.save_table(wishes.table)
-    if wishes.json:
+    check_figure(options.figure, options.out)
+    _check_table(options)
+    _check_out(options)
+    with long_work(options.out, f"run the same command with --out {options.out} --resume to go on"):
+        settings = parse_settings(options.settings, forebear.discover)
+        arguments = {**arguments_of(roles), **options.passed, **settings}
+        _note_fresh(options)
+        found = forebear.discover(**arguments, out=options.out)
+        if options.figure is not None:
+            draw(found, options.figure)
+        if options.table is not None:
+            found.save_table(options.table)
+    if options.json:
         from forebear.api.found import as_json
 
         say(as_json(found))
     else:
-        say(found_table(found), "", next_steps(found, wishes.out, wishes.figure, wishes.table))
+        say(found_table(found), "", next_steps(found, options.out, options.figure, options.table))
 
 
-def _check_out(wishes: Wishes) -> None:
-    if wishes.out is None:
-        if wishes.resume:
+def _check_out(options: OutputOptions) -> None:
+    if options.out is None:
+        if options.resume:
             raise InputError("--resume needs --out DIR, the folder of the run to go on with")
         return
-    if (wishes.out / "run.json").is_file() and not wishes.resume:
-        raise InputError(f"--out {wishes.out}: holds a run already: add --resume to go on with it, or choose another")
+    if (options.out / "run.json").is_file() and not options.resume:
+        raise InputError(
+            f"--out {options.out}: holds a run already: add --resume to go on with it, or choose another"
+        )
 
 
-def _check_table(wishes: Wishes) -> None:
-    if wishes.table is not None:
-        from forebear.report.tables import check_table_file
+def _check_table(options: OutputOptions) -> None:
+    if options.table is not None:
+        from forebear.discovery.tables import check_table_file
 
-        check_table_file(wishes.table, "--table ")
-
-
-def _note_fresh(wishes: Wishes) -> None:
-    if wishes.resume and wishes.out is not None and not (wishes.out / "run.json").is_file():
-        note(f"there is no run in {wishes.out} to resume: starting one")
+        check_table_file(options.table, "--table ")
 
 
-def arguments_of(roles: Roles) -> dict[str, Any]:
+def _note_fresh(options: OutputOptions) -> None:
+    if options.resume and options.out is not None and not (options.out / "run.json").is_file():
+        note(f"there is no run in {options.out} to resume: starting one")
+
+
+def arguments_of(roles: ColumnRoles) -> dict[str, Any]:
     """The arguments of `forebear.discover` that say what is asked of which table."""
     periods = parse_periods(roles.periodic) or None
     groups = parse_groups(roles.group) or None
@@ -112,17 +114,18 @@ def arguments_of(roles: Roles) -> dict[str, Any]:
         return _lagged_arguments(roles, roles.trajectory.lags, periods, groups)
     _refuse_trajectory(roles.trajectory)
     named = [*roles.target, *roles.candidate, *roles.keep]
+    data: Any = roles.data
     columns: Sequence[str] = ()
     if not is_plain(named):
-        # Read for its names alone; `discover` reads the file again, so that its messages name the file.
         from forebear.data.source import open_frame
 
-        columns = list(open_frame(roles.data)[0].columns)
+        data = open_frame(roles.data)
+        columns = list(data.frame.columns)
     asked = _asked(roles, columns, roles.data)
-    return {"data": roles.data, **asked, "groups": groups, "periodic": periods}
+    return {"data": data, **asked, "groups": groups, "periodic": periods}
 
 
-def _asked(roles: Roles, columns: Sequence[str], source: str) -> dict[str, Names]:
+def _asked(roles: ColumnRoles, columns: Sequence[str], source: str) -> dict[str, Names]:
     targets = expand(roles.target, columns, source, "given with --target")
     return {
         "targets": targets or None,
@@ -145,7 +148,7 @@ def _refuse_trajectory(trajectory: Trajectory) -> None:
 
 
 def _lagged_arguments(
-    roles: Roles, lags: int, periods: dict[str, float] | None, groups: dict[str, list[str]] | None
+    roles: ColumnRoles, lags: int, periods: dict[str, float] | None, groups: dict[str, list[str]] | None
 ) -> dict[str, Any]:
     """Targets, candidates, groups and periods default to those of the lag table; what is kept leaves its group."""
     trajectory = roles.trajectory

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from forebear.errors import InputError
 from forebear.run.interrupt import saying
+from forebear.storage.files import check_output
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -95,18 +96,8 @@ def check_figure(figure: Path | None, out: Path | None) -> None:
     Traceback (most recent call last):
     forebear.errors.InputError: --figure graph.gif: the ending must be .png, .svg or .pdf
     """
-    if figure is None:
-        return
-    if figure.suffix.lower() not in FIGURES:
-        raise InputError(f"--figure {figure}: the ending must be {', '.join(FIGURES[:-1])} or {FIGURES[-1]}")
-    if figure.is_dir():
-        raise InputError(f"--figure {figure}: this is a folder: name a file in it")
-    folder = figure.parent
-    made_later = out is not None and folder.absolute() == out.absolute()
-    if not folder.is_dir() and not made_later:
-        raise InputError(f"--figure {figure}: there is no folder {folder}: make it first")
-    if folder.is_dir() and not os.access(folder, os.W_OK):
-        raise InputError(f"--figure {figure}: the folder {folder} is not writable: choose another one")
+    if figure is not None:
+        check_output(figure, FIGURES, "--figure ", made_later=out)
 
 
 def draw(found: Found, file: Path) -> None:

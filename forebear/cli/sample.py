@@ -11,8 +11,12 @@ import numpy as np
 import pandas as pd
 
 import forebear
+from forebear.api.twins import KeptTwin, kept_twin
 from forebear.cli.output import long_work, note, say
+from forebear.discovery.record import RECORD_FILE
 from forebear.errors import InputError
+from forebear.storage.files import check_output
+from forebear.twin.store import has_twin
 
 if TYPE_CHECKING:
     from forebear.twin.twin import Target, Twin
@@ -22,7 +26,8 @@ ENDINGS = (".csv", ".parquet")
 
 def run_sample(run: Path, given: Path, n: int, seed: int, out: Path | None) -> None:
     """Check, fit or load, draw, write."""
-    _check_out(out)
+    if out is not None:
+        check_output(out, ENDINGS, "--out ")
     with long_work(None, ""):
         twin = open_twin(run)
         draws = long_table(twin, twin.sample(str(given), n=n, seed=seed))
@@ -35,17 +40,16 @@ def run_sample(run: Path, given: Path, n: int, seed: int, out: Path | None) -> N
 
 def open_twin(run: Path) -> Twin:
     """The twin in a folder, be it a twin's own or a run's; a run that has none gets one."""
-    if (run / "twin.json").is_file():
+    if has_twin(run):
         return forebear.load_twin(run)
-    kept = run / "twin"
-    if (kept / "twin.json").is_file():
-        return forebear.load_twin(kept)
-    if not (run / "found.json").is_file():
+    kept = KeptTwin(run).folder
+    if not (run / RECORD_FILE).is_file() and not has_twin(kept):
         raise InputError(f"{run}: neither a finished run (found.json) nor a twin (twin.json) is in this folder")
-    found = forebear.load(run)
-    note(f"fitting the twin of this run; it will be kept in {kept}")
-    twin = found.twin()
-    twin.save(kept)
+    twin = kept_twin(run)
+    if twin is None:
+        found = forebear.load(run)
+        note(f"fitting the twin of this run; it will be kept in {kept}")
+        twin = found.twin()
     return twin
 
 
@@ -62,17 +66,6 @@ def _cells(target: Target, values: np.ndarray) -> np.ndarray:
         return np.array(target.levels, dtype=object)[values.astype(int)]
     lattice = target.dequantiser.values if target.dequantiser.kind == "lattice" else np.array([0.5])
     return values.astype(np.int64) if (lattice == np.round(lattice)).all() else values
-
-
-def _check_out(out: Path | None) -> None:
-    if out is None:
-        return
-    if out.suffix.lower() not in ENDINGS:
-        raise InputError(f"--out {out}: the ending must be .csv or .parquet")
-    if out.is_dir():
-        raise InputError(f"--out {out}: this is a folder: name a file in it")
-    if not out.parent.is_dir():
-        raise InputError(f"--out {out}: there is no folder {out.parent}: make it first")
 
 
 def _write(table: pd.DataFrame, out: Path) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -17,17 +17,28 @@ from forebear.storage.memory import check_room
 IN_MEMORY = "the table"
 
 
-def open_frame(data: Any) -> tuple[pd.DataFrame, str]:
+class Opened(NamedTuple):
+    """A table that has been read, with its names checked."""
+
+    frame: pd.DataFrame
+    source: str
+    """what to call it in messages: the name of its file, or `IN_MEMORY`"""
+
+
+def open_frame(data: Any) -> Opened:
     """The table as a pandas frame with checked names, and what to call it in messages.
 
     `data` is a path to a .csv or .parquet file, a pandas, polars or pyarrow table, an xarray dataset, a dict of
     arrays, or a matrix with one row per observation (its columns become x0, x1, ...). Cells are checked later, for
-    the columns that are used. The index of a pandas frame and the coordinates of a dataset are dropped.
+    the columns that are used. The index of a pandas frame and the coordinates of a dataset are dropped. A table that
+    has been opened already is given back as it is, under the name that it has.
 
     >>> frame, source = open_frame({"x": [1, 2], "y": [0.5, 0.25]})
     >>> list(frame), len(frame), source
     (['x', 'y'], 2, 'the table')
     """
+    if isinstance(data, Opened):
+        return data
     if isinstance(data, (str, Path)):
         frame, source = _read_file(Path(data)), str(data)
     else:
@@ -39,7 +50,7 @@ def open_frame(data: Any) -> tuple[pd.DataFrame, str]:
         raise InputError(f"{source} has no rows: give at least one row of values below the names")
     frame = frame.reset_index(drop=True)
     frame.columns = pd.Index(names, dtype=object)
-    return frame, source
+    return Opened(frame, source)
 
 
 def _read_file(path: Path) -> pd.DataFrame:

@@ -11,6 +11,7 @@ import numpy as np
 
 from forebear.data.table import Column, Table, fingerprint
 from forebear.errors import InputError
+from forebear.kinds import check_kinds
 from forebear.storage.arrays import load_arrays, save_arrays
 
 TABLE_FILE = "data.safetensors"
@@ -41,8 +42,11 @@ def load_table(folder: Path) -> Table | None:
     if about.get("format", 0) > _FORMAT:
         raise InputError(f"{file}: written by a newer forebear (format {about['format']}): update this one")
     try:
+        check_kinds((c["kind"] for c in about["columns"]), str(file))
         table = _table(arrays, about)
         whole = fingerprint(table) == about["fingerprint"]
+    except InputError:
+        raise
     except (KeyError, TypeError, ValueError):
         whole = False
     if not whole:

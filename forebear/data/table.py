@@ -36,6 +36,10 @@ class Table:
         columns = {name: replace(c, values=c.values[rows]) for name, c in self.columns.items()}
         return Table(columns, len(rows), self.source)
 
+    def periods(self) -> dict[str, float]:
+        """Column -> period of the angles."""
+        return {name: column.period for name, column in self.columns.items() if column.period is not None}
+
     def frame(self, names: Iterable[str] | None = None) -> pd.DataFrame:
         """The raw columns for samplers that users write: numbers as float64, categories with their labels.
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import pandas as pd
 
@@ -60,36 +59,6 @@ class Certificate:
         frame["acts"] = frame.idxmax(axis=1) if len(frame) else pd.Series(dtype=object)
         return frame
 
-    def record(self) -> dict[str, Any]:
-        """Plain lists and numbers; `restore` is the way back."""
-        return {
-            "kept": self.kept,
-            "passes": self.passes,
-            "agrees": self.agrees,
-            "verdicts": _records(self.verdicts),
-            "jointly": None if self.jointly is None else self.jointly._asdict(),
-            "alternatives": [{"kept": k, "verdicts": _records(v)} for k, v in self.alternatives.items()],
-            "actions": {unit: action._asdict() for unit, action in self.actions.items()},
-            "level": self.level,
-            "negligible": self.negligible,
-        }
-
-    @classmethod
-    def restore(cls, record: Mapping[str, Any]) -> Certificate:
-        """The certificate that a record was made from."""
-        jointly = record["jointly"]
-        return cls(
-            tuple(record["kept"]),
-            bool(record["passes"]),
-            bool(record["agrees"]),
-            _verdicts(record["verdicts"]),
-            None if jointly is None else _verdict(jointly),
-            {tuple(other["kept"]): _verdicts(other["verdicts"]) for other in record["alternatives"]},
-            {unit: Action(**a) for unit, a in record["actions"].items()},
-            float(record["level"]),
-            tuple(record["negligible"]),
-        )
-
 
 def _frame(kept: Sequence[str], verdicts: Mapping[str, Verdict]) -> pd.DataFrame:
     rows = {
@@ -105,18 +74,6 @@ def _frame(kept: Sequence[str], verdicts: Mapping[str, Verdict]) -> pd.DataFrame
     }
     columns = ["kept", "p_value", "effect", "shift", "statistic", "moves"]
     return pd.DataFrame.from_dict(rows, orient="index", columns=columns)
-
-
-def _records(verdicts: Mapping[str, Verdict]) -> dict[str, dict[str, Any]]:
-    return {unit: verdict._asdict() for unit, verdict in verdicts.items()}
-
-
-def _verdicts(records: Mapping[str, Mapping[str, Any]]) -> dict[str, Verdict]:
-    return {unit: _verdict(record) for unit, record in records.items()}
-
-
-def _verdict(record: Mapping[str, Any]) -> Verdict:
-    return Verdict(**{**record, "units": tuple(record["units"])})
 
 
 def holm(p_values: Mapping[str, float], level: float) -> set[str]:

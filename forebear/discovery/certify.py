@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from forebear.discovery.problem import ALONE, Context, Problem, read
 from forebear.discovery.search import Evidence, drop, search
 from forebear.discovery.subsets import SharedFlow
 from forebear.discovery.tester import CertificateSettings, SetTests
-from forebear.storage.checkpoint import EntryForm
+from forebear.storage.checkpoint import Entries
 
 # The share of the work on certificates that training and the first search are, about; to tell progress.
 _SEARCHED = 0.5
@@ -62,7 +62,7 @@ def search_sets(problem: Problem, number: int, context: Context = ALONE) -> Cert
     seed, order = int(rng.integers(2**31)), rng.permutation(rows.table.rows)
     flow = SharedFlow.of(rows.table, batch.questions, y, fold, problem.settings.certificate, order)
     tests = [
-        SetTests(tester, context.kept.journal(f"examined-{place}", _ENTRIES))
+        SetTests(tester, context.kept.journal(f"examined-{place}", Entries(frozenset[str], Evidence)))
         for place, tester in enumerate(flow.testers(seed, context))
     ]
     for place, test in enumerate(tests):
@@ -191,29 +191,3 @@ def _swaps(tests: SetTests, best: frozenset[str]) -> list[frozenset[str]]:
         swapped = [best - {unit} | {other} for other in shown[:_STAND_INS]]
         found += [kept for kept in swapped if tests.examine(kept).passes]
     return found
-
-
-def _pack(kept: frozenset[str], evidence: Evidence) -> dict[str, Any]:
-    return {
-        "kept": sorted(kept),
-        "verdicts": {unit: verdict._asdict() for unit, verdict in evidence.verdicts.items()},
-        "jointly": None if evidence.jointly is None else evidence.jointly._asdict(),
-        "rejected": sorted(evidence.rejected),
-    }
-
-
-def _unpack(record: Mapping[str, Any]) -> tuple[frozenset[str], Evidence]:
-    jointly = record["jointly"]
-    evidence = Evidence(
-        {unit: _verdict(verdict) for unit, verdict in record["verdicts"].items()},
-        None if jointly is None else _verdict(jointly),
-        frozenset(record["rejected"]),
-    )
-    return frozenset(record["kept"]), evidence
-
-
-def _verdict(record: Mapping[str, Any]) -> Verdict:
-    return Verdict(**{**record, "units": tuple(record["units"])})
-
-
-_ENTRIES = EntryForm(_pack, _unpack)

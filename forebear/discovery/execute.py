@@ -11,11 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from forebear.discovery.certificate import Certificate
 from forebear.discovery.certify import search_sets
 from forebear.discovery.distil import DRAWN, Drawn, draw
 from forebear.discovery.laws import fit_laws
-from forebear.discovery.path import Path as PruningPath
 from forebear.discovery.pipeline import Results, TargetResult, certify, conclude, discover_batch
 from forebear.discovery.problem import Batch, Context, Problem, read
 from forebear.discovery.trace import TRACED, Traced, trace
@@ -26,6 +24,7 @@ from forebear.run.events import Listener, Note, Progress, silent
 from forebear.run.notes import WarnOnce
 from forebear.storage.checkpoint import DAMAGED, Checkpoint
 from forebear.storage.folder import RunFolder
+from forebear.storage.records import from_record, to_record
 
 # Where each stage begins and how long it takes, as shares of a batch, with and without a certificate.
 _STAGES = {
@@ -80,7 +79,7 @@ class Session:
     def finish(self, number: int, results: Results) -> None:
         """Keep the results of a batch, drop its parts, and tell its notes."""
         if self.folder is not None:
-            self.folder.put(number, {target: _pack(result) for target, result in results.items()})
+            self.folder.put(number, to_record(results))
             self.checkpoint(number).clear()
         self.done[number] = results
         for note in self.notes(_notes(results), stacklevel=5):
@@ -225,24 +224,9 @@ def _saved(folder: RunFolder, batches: Sequence[Batch]) -> dict[int, Results]:
         saved = folder.get(number)
         try:
             if saved is not None:
-                done[number] = {q.target: _unpack(saved[q.target]) for q in batch.questions}
+                done[number] = {q.target: from_record(TargetResult, saved[q.target]) for q in batch.questions}
         except DAMAGED:
             raise InputError(
                 f"{folder.folder}: pieces/{number:05d}.json is damaged: delete that file, and it is computed again"
             ) from None
     return done
-
-
-def _pack(result: TargetResult) -> dict[str, Any]:
-    certificate = None if result.certificate is None else result.certificate.record()
-    return {**result._asdict(), "path": result.path.record(), "certificate": certificate}
-
-
-def _unpack(record: Mapping[str, Any]) -> TargetResult:
-    certificate = record["certificate"]
-    return TargetResult(
-        PruningPath.restore(record["path"]),
-        None if certificate is None else Certificate.restore(certificate),
-        tuple(record["chosen"]),
-        tuple(record["notes"]),
-    )

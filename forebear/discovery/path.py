@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -14,9 +14,10 @@ import pandas as pd
 from forebear.discovery.embed import Lengthscales
 from forebear.kernel.memory import dense_rows
 from forebear.kernel.product import Dense, Tiled
+from forebear.kernel.profiles import RBF, Kernel
 from forebear.kernel.ridge import ridge
 from forebear.kernel.threads import one_thread
-from forebear.storage.checkpoint import EntryForm, Journal
+from forebear.storage.checkpoint import Journal
 
 
 @dataclass(frozen=True)
@@ -54,32 +55,6 @@ class Path:
         gone = set(self.removed[:step])
         return tuple(unit for unit in self.units if unit not in gone)
 
-    def record(self) -> dict[str, Any]:
-        """Plain lists and numbers, without a loss; `restore` is the way back."""
-        return {
-            "units": self.units,
-            "removed": self.removed,
-            "nsr": self.nsr,
-            "scores": [[None if math.isnan(v) else v for v in row] for row in self.scores.tolist()],
-            "nuggets": self.nuggets,
-            "lengthscale": self.lengthscales.inputs,
-            "latent_lengthscale": self.lengthscales.latents,
-            "fits": self.fits,
-        }
-
-    @classmethod
-    def restore(cls, record: Mapping[str, Any]) -> Path:
-        """The path that a record was made from."""
-        return cls(
-            tuple(record["units"]),
-            tuple(record["removed"]),
-            tuple(record["nsr"]),
-            np.array([[math.nan if v is None else v for v in row] for row in record["scores"]], float),
-            tuple(record["nuggets"]),
-            Lengthscales(record["lengthscale"], record["latent_lengthscale"]),
-            tuple(record.get("fits", ())),
-        )
-
     def frame(self) -> pd.DataFrame:
         """One row a step: step, removed, nsr, increment, remaining, nugget, fit, and a score column per unit."""
         steps = len(self.nsr)
@@ -110,14 +85,9 @@ class Fit(NamedTuple):
 Fits = Journal[tuple[int, ...], Fit]
 """fits of one walk, by the numbers of the units that are left"""
 
-FIT_ENTRIES: EntryForm[tuple[int, ...], Fit] = EntryForm(
-    lambda units, fit: {"units": units, **fit._asdict()},
-    lambda record: (tuple(record["units"]), Fit(**{field: record[field] for field in Fit._fields})),
-)
-"""how they are kept"""
-
 
 _UNIT = Lengthscales(1.0, 1.0)
+_RBF = RBF()
 
 
 def prune(
@@ -128,6 +98,7 @@ def prune(
     *,
     drop: float = 0.0,
     lengthscales: Lengthscales = _UNIT,
+    profile: Kernel = _RBF,
     fits: Fits | None = None,
     tick: Callable[[float], None] = lambda share: None,
 ) -> list[Path]:
@@ -148,7 +119,8 @@ def prune(
     ('b', ('b',), 4)
     """
     with one_thread():
-        return _prune(points, y, units, nugget, drop, lengthscales, Fits() if fits is None else fits, tick)
+        known = Fits() if fits is None else fits
+        return _prune(points, y, units, nugget, drop, lengthscales, profile, known, tick)
 
 
 def _prune(
@@ -158,13 +130,14 @@ def _prune(
     nugget: float,
     drop: float,
     lengthscales: Lengthscales,
+    profile: Kernel,
     fits: Fits,
     tick: Callable[[float], None],
 ) -> list[Path]:
     names = tuple(units)
     always = len(points) - sum(len(m) for m in units.values())
     walks = [_Walk(target, np.full((len(names) + 1, len(names)), np.nan)) for target in range(y.shape[1])]
-    everything = (Dense if points.shape[2] <= dense_rows() else Tiled).of(points)
+    everything = (Dense if points.shape[2] <= dense_rows() else Tiled).of(points, profile)
     level = {tuple(range(len(names))): (everything, walks)}
     left = len(names)
     while True:

@@ -32,8 +32,10 @@ class Settings:
         """Every setting by its name."""
         lengthscale = self.kernel.lengthscale
         plain = dict(lengthscale) if isinstance(lengthscale, Mapping) else lengthscale
-        kernel_settings = replace(self.kernel, lengthscale=plain)
-        stages = {**asdict(self.flow), **asdict(kernel_settings), **asdict(self.certificate)}
+        kernel = self.kernel.kernel
+        named = {"kernel": kernel if isinstance(kernel, str) else type(kernel).__name__, "lengthscale": plain}
+        own = {f.name: getattr(self.kernel, f.name) for f in fields(self.kernel)}
+        stages = {**asdict(self.flow), **own, **named, **asdict(self.certificate)}
         return {**stages, "folds": self.folds, "subset": self.subset}
 
 

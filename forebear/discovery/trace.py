@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -11,12 +11,13 @@ from forebear.data.question import Question
 from forebear.data.table import Column, Table
 from forebear.discovery.distil import Drawn, Draws
 from forebear.discovery.embed import Lengthscales, embed, embed_inputs, embed_latents, standard
-from forebear.discovery.path import FIT_ENTRIES, Fits, Path, prune
+from forebear.discovery.path import Fit, Fits, Path, prune
 from forebear.discovery.problem import ALONE, Context, Problem, rows_of
 from forebear.discovery.settings import Settings
 from forebear.kernel.room import room
 from forebear.kernel.settings import KernelSettings
 from forebear.kernel.tune import Choice, choose
+from forebear.storage.checkpoint import AsRecord, Entries
 
 FitsOf = Callable[[str], Fits]
 """name of a walk -> its fits, those that are known already and room for the others"""
@@ -32,19 +33,7 @@ class Traced(NamedTuple):
         return any(path is one for one in self.paths)
 
 
-class _TracedForm:
-    """How paths are kept."""
-
-    def pack(self, value: Traced) -> tuple[Mapping[str, np.ndarray], Any]:
-        """Numbers and names, which JSON keeps without a loss."""
-        return {}, {"paths": [path.record() for path in value.paths], "notes": list(value.notes)}
-
-    def unpack(self, arrays: Mapping[str, np.ndarray], about: Any) -> Traced:
-        """The paths that were packed."""
-        return Traced(tuple(map(Path.restore, about["paths"])), tuple(about["notes"]))
-
-
-TRACED = _TracedForm()
+TRACED = AsRecord(Traced)
 
 
 def trace(problem: Problem, number: int, part: int, drawn: Drawn, context: Context = ALONE) -> Traced:
@@ -56,7 +45,7 @@ def trace(problem: Problem, number: int, part: int, drawn: Drawn, context: Conte
         [problem.batches[number].questions[place] for place in mine],
         drawn.draws.of(mine),
         problem.settings,
-        lambda walk: context.kept.journal(f"fits-{part}-{walk}", FIT_ENTRIES),
+        lambda walk: context.kept.journal(f"fits-{part}-{walk}", Entries(tuple[int, ...], Fit)),
         lambda share: context.tick("prune", (part + share) / len(parts)),
     )
     return Traced(tuple(paths), tuple(notes))
@@ -117,7 +106,17 @@ def _walk(
     place = {name: number for number, name in enumerate(question.inputs)}
     units = {unit: tuple(place[name] for name in members) for unit, members in question.units.items()}
     y = standard(draws.y)
-    return prune(points, y, units, choice.nugget, drop=kernel.drop, lengthscales=lengthscales, fits=fits, tick=tick)
+    return prune(
+        points,
+        y,
+        units,
+        choice.nugget,
+        drop=kernel.drop,
+        lengthscales=lengthscales,
+        profile=kernel.profile,
+        fits=fits,
+        tick=tick,
+    )
 
 
 def _raised(target: str, path: Path, asked: float) -> str:
@@ -150,5 +149,6 @@ def _hyperparameters(columns: Sequence[Column], draws: Draws, kernel: KernelSett
         lambda lengthscale: embed_inputs(columns, draws.rows[few], lengthscale if given is None else given),
         lambda lengthscale: embed_latents(draws.z[few], lengthscale),
         np.stack([standard(y) for y in draws.rivals]),
+        profile=kernel.profile,
         **grid,
     )

@@ -28,7 +28,11 @@ from forebear.run.notes import told
 
 @runtime_checkable
 class Law(Protocol):
-    """The conditional law of some outputs given inputs, as a map from latents to draws."""
+    """The conditional law of some outputs given inputs, as a map from latents to draws.
+
+    A twin also uses two methods that a law may have: `pull(given, y)`, the inverse of `push`, which gives latents
+    (rows, latents), and `log_prob(given, y)`, log densities (rows,) of all outputs together.
+    """
 
     @property
     def latents(self) -> int:

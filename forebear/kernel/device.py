@@ -7,6 +7,7 @@ one compiled function serves every step of a path.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 import jax
 import jax.numpy as jnp
@@ -15,25 +16,29 @@ from jax import Array
 from jax.typing import ArrayLike
 
 from forebear.kernel.precision import double
+from forebear.kernel.profiles import RBF, Kernel
 from forebear.kernel.solve import widened
 
 # Rows handled at once: a GPU wants few large launches.
 _ROWS = 4096
+_RBF = RBF()
 
 
 @double
-def gram(points: ArrayLike, inputs: Sequence[int]) -> Array:
+def gram(points: ArrayLike, inputs: Sequence[int], profile: Kernel = _RBF) -> Array:
     """Product over the inputs of (1 + k) / 2, a rows x rows matrix.
 
     >>> gram(np.zeros((3, 1, 2)), [0, 1]).tolist()
     [[1.0, 1.0], [1.0, 1.0]]
     """
     points = jnp.asarray(points)
-    return _block(points, *_listed(inputs, points), np.arange(points.shape[2]))
+    return _block(points, *_listed(inputs, points), np.arange(points.shape[2]), profile)
 
 
 @double
-def divide_out(kernel: ArrayLike, points: ArrayLike, members: Sequence[int], *, spare: bool = False) -> Array:
+def divide_out(
+    kernel: ArrayLike, points: ArrayLike, members: Sequence[int], profile: Kernel = _RBF, *, spare: bool = False
+) -> Array:
     """The kernel without the inputs `members`: each of their factors is divided out of it.
 
     `spare` makes no difference here: memory of the device is given back when nothing refers to it.
@@ -45,12 +50,16 @@ def divide_out(kernel: ArrayLike, points: ArrayLike, members: Sequence[int], *, 
     """
     del spare
     points = jnp.asarray(points)
-    return _divided(jnp.asarray(kernel), points, *_listed(members, points))
+    return _divided(jnp.asarray(kernel), points, *_listed(members, points), profile)
 
 
 @double
 def energies(
-    kernel: Array | Sequence[int], points: ArrayLike, alpha: np.ndarray, units: Sequence[Sequence[int]]
+    kernel: Array | Sequence[int],
+    points: ArrayLike,
+    alpha: np.ndarray,
+    units: Sequence[Sequence[int]],
+    profile: Kernel = _RBF,
 ) -> np.ndarray:
     """alpha' K_u alpha (units, targets) for each of the units; `kernel` is the matrix, or the inputs it consists of.
 
@@ -66,15 +75,15 @@ def energies(
         padded[number, : len(members)] = members
     targets, alpha = alpha.shape[1], widened(alpha)
     if isinstance(kernel, jax.Array):
-        result = _energies(kernel, points, jnp.asarray(alpha), padded, len(units))
+        result = _energies(kernel, points, jnp.asarray(alpha), padded, len(units), profile)
     else:
         inputs, count = _listed(kernel, points)
-        result = _energies_made(points, inputs, count, jnp.asarray(alpha), padded, len(units))
+        result = _energies_made(points, inputs, count, jnp.asarray(alpha), padded, len(units), profile)
     return np.asarray(result)[: len(units), :targets]
 
 
 @double
-def product(points: ArrayLike, inputs: Sequence[int], vectors: np.ndarray) -> np.ndarray:
+def product(points: ArrayLike, inputs: Sequence[int], vectors: np.ndarray, profile: Kernel = _RBF) -> np.ndarray:
     """The kernel of some inputs times vectors (rows, some), without ever holding it.
 
     >>> points = np.random.default_rng(0).normal(size=(2, 1, 3))
@@ -82,11 +91,11 @@ def product(points: ArrayLike, inputs: Sequence[int], vectors: np.ndarray) -> np
     True
     """
     points = jnp.asarray(points)
-    return np.asarray(_product(points, *_listed(inputs, points), jnp.asarray(vectors)))
+    return np.asarray(_product(points, *_listed(inputs, points), jnp.asarray(vectors), profile))
 
 
 @double
-def columns(points: ArrayLike, inputs: Sequence[int], which: np.ndarray) -> np.ndarray:
+def columns(points: ArrayLike, inputs: Sequence[int], which: np.ndarray, profile: Kernel = _RBF) -> np.ndarray:
     """Some columns (rows, some) of the kernel of some inputs.
 
     >>> points = np.random.default_rng(0).normal(size=(2, 1, 3))
@@ -94,7 +103,7 @@ def columns(points: ArrayLike, inputs: Sequence[int], which: np.ndarray) -> np.n
     True
     """
     points = jnp.asarray(points)
-    return np.asarray(_block(points, *_listed(inputs, points), which)).T
+    return np.asarray(_block(points, *_listed(inputs, points), which, profile)).T
 
 
 def _listed(inputs: Sequence[int], points: Array) -> tuple[np.ndarray, int]:
@@ -102,69 +111,73 @@ def _listed(inputs: Sequence[int], points: Array) -> tuple[np.ndarray, int]:
     return np.pad(np.array(inputs, int), (0, len(points) - len(inputs))), len(inputs)
 
 
-def _factor(points: Array, j: Array, i: Array) -> Array:
+def _factor(points: Array, j: Array, i: Array, profile: Kernel) -> Array:
     """k of input `j` between row `i` and every row.
 
     Written without a reduction, which would keep the compiler from fusing it into the loops around it.
     """
     distance = sum((points[j, w] - points[j, w, i]) ** 2 for w in range(points.shape[1]))
-    return jnp.exp(-0.5 * jnp.asarray(distance))
+    return profile(jnp.asarray(distance), jnp)
 
 
-def _kernel_row(points: Array, inputs: Array, count: Array, i: Array) -> Array:
+def _kernel_row(points: Array, inputs: Array, count: Array, i: Array, profile: Kernel) -> Array:
     def multiply(slot: Array, row: Array) -> Array:
-        return row * (0.5 + 0.5 * _factor(points, inputs[slot], i))
+        return row * (0.5 + 0.5 * _factor(points, inputs[slot], i, profile))
 
     return jax.lax.fori_loop(0, count, multiply, jnp.ones(points.shape[2], points.dtype))
 
 
-@jax.jit
-def _block(points: Array, inputs: Array, count: Array, rows: Array) -> Array:
-    return jax.lax.map(lambda i: _kernel_row(points, inputs, count, i), rows, batch_size=_ROWS)
+@partial(jax.jit, static_argnames="profile")
+def _block(points: Array, inputs: Array, count: Array, rows: Array, profile: Kernel) -> Array:
+    return jax.lax.map(lambda i: _kernel_row(points, inputs, count, i, profile), rows, batch_size=_ROWS)
 
 
-@jax.jit
-def _divided(kernel: Array, points: Array, inputs: Array, count: Array) -> Array:
+@partial(jax.jit, static_argnames="profile")
+def _divided(kernel: Array, points: Array, inputs: Array, count: Array, profile: Kernel) -> Array:
     def row(i: Array) -> Array:
         def divide(slot: Array, entries: Array) -> Array:
-            return entries / (0.5 + 0.5 * _factor(points, inputs[slot], i))
+            return entries / (0.5 + 0.5 * _factor(points, inputs[slot], i, profile))
 
         return jax.lax.fori_loop(0, count, divide, kernel[i])
 
     return jax.lax.map(row, jnp.arange(points.shape[2]), batch_size=_ROWS)
 
 
-@jax.jit
-def _product(points: Array, inputs: Array, count: Array, vectors: Array) -> Array:
+@partial(jax.jit, static_argnames="profile")
+def _product(points: Array, inputs: Array, count: Array, vectors: Array, profile: Kernel) -> Array:
     def row(i: Array) -> Array:
-        return _kernel_row(points, inputs, count, i) @ vectors
+        return _kernel_row(points, inputs, count, i, profile) @ vectors
 
     return jax.lax.map(row, jnp.arange(points.shape[2]), batch_size=_ROWS)
 
 
-@jax.jit
-def _energies(kernel: Array, points: Array, alpha: Array, units: Array, count: Array) -> Array:
+@partial(jax.jit, static_argnames="profile")
+def _energies(kernel: Array, points: Array, alpha: Array, units: Array, count: Array, profile: Kernel) -> Array:
     def row(i: Array) -> Array:
-        return _row_energies(kernel[i], points, alpha, units, count, i)
+        return _row_energies(kernel[i], points, alpha, units, count, i, profile)
 
     return jnp.sum(jax.lax.map(row, jnp.arange(points.shape[2]), batch_size=_ROWS), axis=0)
 
 
-@jax.jit
-def _energies_made(points: Array, inputs: Array, inside: Array, alpha: Array, units: Array, count: Array) -> Array:
+@partial(jax.jit, static_argnames="profile")
+def _energies_made(
+    points: Array, inputs: Array, inside: Array, alpha: Array, units: Array, count: Array, profile: Kernel
+) -> Array:
     def row(i: Array) -> Array:
-        return _row_energies(_kernel_row(points, inputs, inside, i), points, alpha, units, count, i)
+        return _row_energies(_kernel_row(points, inputs, inside, i, profile), points, alpha, units, count, i, profile)
 
     return jnp.sum(jax.lax.map(row, jnp.arange(points.shape[2]), batch_size=_ROWS), axis=0)
 
 
-def _row_energies(entries: Array, points: Array, alpha: Array, units: Array, count: Array, i: Array) -> Array:
+def _row_energies(
+    entries: Array, points: Array, alpha: Array, units: Array, count: Array, i: Array, profile: Kernel
+) -> Array:
     def score(slot: Array, out: Array) -> Array:
         rest = jnp.ones(points.shape[2], points.dtype)
         # Unrolled, so that the compiler makes one pass of it; groups are small.
         for member in range(units.shape[1]):
             j = units[slot, member]
-            rest = rest / jnp.where(j >= 0, 1.0 + _factor(points, j, i), 1.0)
+            rest = rest / jnp.where(j >= 0, 1.0 + _factor(points, j, i, profile), 1.0)
         return out.at[slot].set(alpha[i] * ((entries * (1.0 - rest)) @ alpha))
 
     return jax.lax.fori_loop(0, count, score, jnp.zeros((len(units), alpha.shape[1]), points.dtype))

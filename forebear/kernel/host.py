@@ -13,10 +13,12 @@ from typing import TypeVar
 
 import numpy as np
 
+from forebear.kernel.profiles import RBF, Kernel
 from forebear.kernel.room import square
 from forebear.kernel.threads import cores
 
 Blocks = Sequence[slice]
+_RBF = RBF()
 Result = TypeVar("Result")
 
 # Entries of a block: half takes longer, twice and four times as many do not take less. And pieces of the rows, which
@@ -29,7 +31,7 @@ _ROWS_FOR_THREADS = 1_500
 _FACTORS = 512
 
 
-def gram(points: np.ndarray, inputs: Sequence[int]) -> np.ndarray:
+def gram(points: np.ndarray, inputs: Sequence[int], profile: Kernel = _RBF) -> np.ndarray:
     """Product over the inputs of (1 + k) / 2, a rows x rows matrix.
 
     >>> gram(np.zeros((3, 1, 2)), [0, 1]).tolist()
@@ -38,7 +40,7 @@ def gram(points: np.ndarray, inputs: Sequence[int]) -> np.ndarray:
     kernel = square(points.shape[2])
 
     def fill(blocks: Blocks) -> None:
-        factors = _Factors(points, blocks)
+        factors = _Factors(points, blocks, profile)
         space = factors.space()
         for rows in blocks:
             # The kernel is symmetric: what is left of the diagonal is made, and stands on both sides of it.
@@ -50,7 +52,9 @@ def gram(points: np.ndarray, inputs: Sequence[int]) -> np.ndarray:
     return kernel
 
 
-def divide_out(kernel: np.ndarray, points: np.ndarray, members: Sequence[int], *, spare: bool = False) -> np.ndarray:
+def divide_out(
+    kernel: np.ndarray, points: np.ndarray, members: Sequence[int], profile: Kernel = _RBF, *, spare: bool = False
+) -> np.ndarray:
     """The kernel without the inputs `members`: each of their factors is divided out of it.
 
     `spare`: the kernel is not needed any more, and the result takes its place. Fresh memory costs more than the
@@ -64,18 +68,22 @@ def divide_out(kernel: np.ndarray, points: np.ndarray, members: Sequence[int], *
     less = kernel if spare else square(len(kernel))
 
     def fill(blocks: Blocks) -> None:
-        factors = _Factors(points, blocks)
+        factors = _Factors(points, blocks, profile)
         for rows in blocks:
             np.multiply(kernel[rows], 2.0 ** len(members[:_FACTORS]), out=less[rows])
             for j in members[:_FACTORS]:
                 less[rows] /= factors.one_plus_k(j, rows)
 
     _in_pieces(fill, len(kernel))
-    return divide_out(less, points, members[_FACTORS:], spare=True) if len(members) > _FACTORS else less
+    return divide_out(less, points, members[_FACTORS:], profile, spare=True) if len(members) > _FACTORS else less
 
 
 def energies(
-    kernel: np.ndarray | Sequence[int], points: np.ndarray, alpha: np.ndarray, units: Sequence[Sequence[int]]
+    kernel: np.ndarray | Sequence[int],
+    points: np.ndarray,
+    alpha: np.ndarray,
+    units: Sequence[Sequence[int]],
+    profile: Kernel = _RBF,
 ) -> np.ndarray:
     """alpha' K_u alpha (units, targets) for each of the units, given as lists of inputs; see `Dense.energies`.
 
@@ -88,7 +96,7 @@ def energies(
     """
 
     def add(blocks: Blocks) -> np.ndarray:
-        factors = _Factors(points, blocks)
+        factors = _Factors(points, blocks, profile)
         made, rest = factors.space(), factors.space()
         total = np.zeros((len(units), alpha.shape[1]))
         for rows in blocks:
@@ -113,7 +121,7 @@ def energies(
     return np.sum(_in_pieces(add, points.shape[2]), axis=0)
 
 
-def product(points: np.ndarray, inputs: Sequence[int], vectors: np.ndarray) -> np.ndarray:
+def product(points: np.ndarray, inputs: Sequence[int], vectors: np.ndarray, profile: Kernel = _RBF) -> np.ndarray:
     """The kernel of some inputs times vectors (rows, some), without ever holding it.
 
     >>> points = np.random.default_rng(0).normal(size=(2, 1, 3))
@@ -123,7 +131,7 @@ def product(points: np.ndarray, inputs: Sequence[int], vectors: np.ndarray) -> n
     result = np.empty((points.shape[2], vectors.shape[1]))
 
     def fill(blocks: Blocks) -> None:
-        factors = _Factors(points, blocks)
+        factors = _Factors(points, blocks, profile)
         entries = factors.space()
         for rows in blocks:
             result[rows] = factors.product(inputs, rows, entries) @ vectors
@@ -132,7 +140,7 @@ def product(points: np.ndarray, inputs: Sequence[int], vectors: np.ndarray) -> n
     return result
 
 
-def columns(points: np.ndarray, inputs: Sequence[int], which: np.ndarray) -> np.ndarray:
+def columns(points: np.ndarray, inputs: Sequence[int], which: np.ndarray, profile: Kernel = _RBF) -> np.ndarray:
     """Some columns (rows, some) of the kernel of some inputs.
 
     >>> points = np.random.default_rng(0).normal(size=(2, 1, 3))
@@ -142,7 +150,7 @@ def columns(points: np.ndarray, inputs: Sequence[int], which: np.ndarray) -> np.
     some = np.empty((len(which), points.shape[2]))
 
     def fill(blocks: Blocks) -> None:
-        factors = _Factors(points, blocks)
+        factors = _Factors(points, blocks, profile)
         for rows in blocks:
             factors.product(inputs, which[rows], some[rows])
 
@@ -153,8 +161,8 @@ def columns(points: np.ndarray, inputs: Sequence[int], which: np.ndarray) -> np.
 class _Factors:
     """Factors of the kernel for one block of rows after another, in memory that is used again."""
 
-    def __init__(self, points: np.ndarray, blocks: Blocks):
-        self.points = points
+    def __init__(self, points: np.ndarray, blocks: Blocks, profile: Kernel):
+        self.points, self.profile = points, profile
         self.most = max((block.stop - block.start for block in blocks), default=0)
         self.scratch, self.other = self.space(), self.space()
 
@@ -168,8 +176,7 @@ class _Factors:
         for axis in self.points[j, 1:]:
             if axis.any():  # an input of one dimension among wider ones is padded with zeros
                 entries += _squares(axis, rows, width, self.other)
-        entries *= -0.5
-        np.exp(entries, out=entries)
+        entries = self.profile(entries, np)
         entries += 1.0
         return entries
 

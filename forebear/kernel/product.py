@@ -12,10 +12,13 @@ import numpy as np
 from forebear.errors import InputError
 from forebear.kernel import device, host
 from forebear.kernel.memory import dense_rows
+from forebear.kernel.profiles import RBF, Kernel
 from forebear.kernel.room import give_back
 from forebear.kernel.solve import solve
 from forebear.kernel.threads import one_thread
 from forebear.kernel.truncated import truncated_solve
+
+_RBF = RBF()
 
 
 def backend() -> ModuleType:
@@ -34,14 +37,13 @@ class Dense:
     True
     """
 
-    def __init__(self, entries: Any, points: np.ndarray):
-        self.entries = entries
-        self.points = points
+    def __init__(self, entries: Any, points: np.ndarray, profile: Kernel = _RBF):
+        self.entries, self.points, self.profile = entries, points, profile
 
     @classmethod
-    def of(cls, points: np.ndarray) -> Dense:
+    def of(cls, points: np.ndarray, profile: Kernel = _RBF) -> Dense:
         """The kernel of all inputs of `points` (inputs, width, rows), see `forebear.kernel.factors`."""
-        return cls(backend().gram(points, range(len(points))), points)
+        return cls(backend().gram(points, range(len(points)), profile), points, profile)
 
     def solve(self, y: np.ndarray, nugget: float) -> np.ndarray:
         """(K + nugget I)^-1 y; NaN where that is singular to working precision."""
@@ -53,12 +55,13 @@ class Dense:
         K_u = K o (1 - prod over members of 1 / (1 + k)), for alpha (rows, targets). Divide by the signal for scores.
         The score of a useless input is not near 0, because k is not centred: rank by it, never threshold it.
         """
-        return backend().energies(self.entries, self.points, alpha, units)
+        return backend().energies(self.entries, self.points, alpha, units, self.profile)
 
     def without(self, inputs: Sequence[int], *, spare: bool = False) -> Dense:
         """The kernel of fewer inputs: their factors, which lie in [1/2, 1], are divided out, at the cost of one
         rounding error each. `spare`: this one is not needed any more, and its memory may be used."""
-        return Dense(backend().divide_out(self.entries, self.points, inputs, spare=spare), self.points)
+        less = backend().divide_out(self.entries, self.points, inputs, self.profile, spare=spare)
+        return Dense(less, self.points, self.profile)
 
     def done(self) -> None:
         """This kernel is not needed any more: its memory may be used for another one."""
@@ -77,24 +80,23 @@ class Tiled:
     # Products are dear here and columns are not: a factorisation goes on for longer, and leaves less to correct.
     small = 1e-3
 
-    def __init__(self, points: np.ndarray, inputs: Sequence[int]):
-        self.points = points
-        self.inputs = tuple(inputs)
+    def __init__(self, points: np.ndarray, inputs: Sequence[int], profile: Kernel = _RBF):
+        self.points, self.inputs, self.profile = points, tuple(inputs), profile
 
     @classmethod
-    def of(cls, points: np.ndarray) -> Tiled:
+    def of(cls, points: np.ndarray, profile: Kernel = _RBF) -> Tiled:
         """The kernel of all inputs of `points` (inputs, width, rows)."""
-        return cls(points, range(len(points)))
+        return cls(points, range(len(points)), profile)
 
     def __len__(self) -> int:
         return self.points.shape[2]
 
     def columns(self, which: np.ndarray) -> np.ndarray:
         """Some of its columns (rows, some)."""
-        return backend().columns(self.points, self.inputs, which)
+        return backend().columns(self.points, self.inputs, which, self.profile)
 
     def __matmul__(self, vectors: np.ndarray) -> np.ndarray:
-        return backend().product(self.points, self.inputs, vectors)
+        return backend().product(self.points, self.inputs, vectors, self.profile)
 
     def solve(self, y: np.ndarray, nugget: float) -> np.ndarray:
         """(K + nugget I)^-1 y. There is no memory for a whole factorisation: too rough a kernel is refused."""
@@ -110,12 +112,12 @@ class Tiled:
 
     def energies(self, alpha: np.ndarray, units: Sequence[Sequence[int]]) -> np.ndarray:
         """As those of `Dense`."""
-        return backend().energies(self.inputs, self.points, alpha, units)
+        return backend().energies(self.inputs, self.points, alpha, units, self.profile)
 
     def without(self, inputs: Sequence[int], *, spare: bool = False) -> Tiled:
         """The kernel of fewer inputs; there is no memory to `spare`."""
         del spare
-        return Tiled(self.points, [j for j in self.inputs if j not in inputs])
+        return Tiled(self.points, [j for j in self.inputs if j not in inputs], self.profile)
 
     def done(self) -> None:
         """There is nothing to give back."""

@@ -26,7 +26,7 @@ _SMALLEST_JITTER = 1e-14
 _LARGEST_JITTER = 1e-6
 
 
-class Kernel(Protocol):
+class Solvable(Protocol):
     """What can be solved with: `Dense` and `Tiled` of `forebear.kernel.product`."""
 
     def solve(self, y: np.ndarray, nugget: float) -> np.ndarray:
@@ -34,7 +34,7 @@ class Kernel(Protocol):
         ...
 
 
-def ridge(kernel: Kernel, y: np.ndarray, nugget: float) -> Ridge:
+def ridge(kernel: Solvable, y: np.ndarray, nugget: float) -> Ridge:
     """Fit all targets at once; where the kernel is singular to working precision, the nugget is raised.
 
     >>> from forebear.kernel.product import Dense

@@ -7,12 +7,15 @@ from dataclasses import dataclass
 from typing import Any
 
 from forebear.errors import below_one, check_fields, or_none, positive, whole
+from forebear.kernel.profiles import Kernel, find_kernel
 
 
 @dataclass(frozen=True)
 class KernelSettings:
     """Size of the regression and its kernel. The defaults are the preset "fast"."""
 
+    kernel: str | Kernel = "rbf"
+    """of every input and latent, by name ("rbf", "matern32", "matern52") or one of your own"""
     distilled: int = 3_000
     """rows drawn from the sampler; may exceed the rows of the table, which are then reused with fresh latents"""
     lengthscale: float | Mapping[str, float] | None = None
@@ -29,6 +32,11 @@ class KernelSettings:
     def __post_init__(self) -> None:
         check_fields(self, _CHECKS)
 
+    @property
+    def profile(self) -> Kernel:
+        """The kernel itself."""
+        return find_kernel(self.kernel)
+
 
 def _lengthscale(what: str, value: Any) -> None:
     if not isinstance(value, Mapping):
@@ -38,6 +46,7 @@ def _lengthscale(what: str, value: Any) -> None:
 
 
 _CHECKS = {
+    "kernel": lambda what, value: find_kernel(value),
     "distilled": whole(20),
     "lengthscale": or_none(_lengthscale),
     "latent_lengthscale": or_none(positive()),

@@ -18,12 +18,14 @@ import numpy as np
 from jax.typing import ArrayLike
 
 from forebear.kernel.product import Dense
+from forebear.kernel.profiles import RBF, Kernel
 from forebear.kernel.solve import solve
 from forebear.kernel.threads import cores
 
 LENGTHSCALES = (0.5, 1.0, 2.0, 4.0)
 LATENT_LENGTHSCALES = (0.3, 1.0, 3.0)
 NUGGETS = (0.1, 1.0, 10.0)
+_RBF = RBF()
 
 
 class Choice(NamedTuple):
@@ -41,6 +43,7 @@ def choose(
     lengthscales: Sequence[float] = LENGTHSCALES,
     latent_lengthscales: Sequence[float] = LATENT_LENGTHSCALES,
     nuggets: Sequence[float] = NUGGETS,
+    profile: Kernel = _RBF,
 ) -> list[Choice]:
     """For each target the grid point with the least cross-prediction error.
 
@@ -59,7 +62,7 @@ def choose(
     with ThreadPoolExecutor(cores() if jax.default_backend() == "cpu" else 1) as pool:
         # The kernel is a product of both parts, each of which comes several times in the grid.
         parts = [*((inputs, scale) for scale in lengthscales), *((latents, scale) for scale in latent_lengthscales)]
-        made = list(pool.map(lambda part: _part(*part), parts))
+        made = list(pool.map(lambda part: _part(part[0], part[1], profile), parts))
         of_inputs = dict(zip(lengthscales, made, strict=False))
         of_latents = dict(zip(latent_lengthscales, made[len(lengthscales) :], strict=True))
 
@@ -73,10 +76,10 @@ def choose(
     return [choices[best] for best in errors.reshape(len(choices), -1).argmin(axis=0)]
 
 
-def _part(embed: Callable[[float], np.ndarray], lengthscale: float) -> tuple[np.ndarray, int]:
+def _part(embed: Callable[[float], np.ndarray], lengthscale: float, profile: Kernel) -> tuple[np.ndarray, int]:
     """One part of the kernel, and how many factors it has."""
     points = embed(lengthscale)
-    return np.asarray(Dense.of(points).entries) if len(points) else np.ones((1, 1)), len(points)
+    return np.asarray(Dense.of(points, profile).entries) if len(points) else np.ones((1, 1)), len(points)
 
 
 def cross_errors(kernel: ArrayLike, y: np.ndarray, nuggets: Sequence[float] | np.ndarray) -> np.ndarray:

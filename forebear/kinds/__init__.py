@@ -5,7 +5,7 @@ A column is of the first kind that recognises its cells; kinds that were registe
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from types import MappingProxyType
 
@@ -36,6 +36,21 @@ def kind_named(word: str) -> Kind:
     if word not in _known:
         raise InputError(f"unknown kind of column '{word}'. {near_miss(word, _known)}")
     return _known[word]
+
+
+def check_kinds(words: Iterable[object], where: str) -> None:
+    """Refuse a file with kinds that nobody has registered; `where` opens the message.
+
+    >>> check_kinds(["real", "ordinal"], "data.safetensors")  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    forebear.errors.InputError: data.safetensors: has a column of the kind 'ordinal', which is not known here: ...
+    """
+    for word in words:
+        if word not in _known:
+            raise InputError(
+                f"{where}: has a column of the kind '{word}', which is not known here: import the module that "
+                "registers it"
+            )
 
 
 def recognise(cells: pd.Series, where: str, period: float | None = None) -> Kind:

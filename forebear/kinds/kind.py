@@ -128,7 +128,12 @@ class Kind(abc.ABC):
         """Such cells, unchecked, as the numbers of a column that was read before; a label never seen is -1."""
         if not column.levels:
             return cells.to_numpy(float)
-        return np.asarray(pd.Categorical(cells, categories=pd.Index(column.levels)).codes, float)
+        known = pd.Index(column.levels, dtype=object)
+        if not isinstance(cells.dtype, pd.CategoricalDtype):
+            return known.get_indexer(pd.Index(cells.astype(object))).astype(float)
+        # The places of pandas' own labels among ours, and -1 for a cell without one.
+        places = np.append(known.get_indexer(cells.cat.categories.astype(object)), -1)
+        return places[cells.cat.codes.to_numpy()].astype(float)
 
     def scaling(self, values: np.ndarray) -> tuple[float, float]:
         """Centre and scale by the values of the training data; distances are told in scales."""

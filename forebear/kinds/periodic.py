@@ -35,7 +35,8 @@ class Periodic(Kind):
     def features(self, column: Scaled) -> tuple[Feature, ...]:
         """Cosine and sine."""
         # Times sqrt 2: cosine and sine of a uniform angle then have variance 1, like every other feature.
-        return tuple(Feature(curve, 0.0, _period(column), math.sqrt(2)) for curve in ("cos", "sin"))
+        period, factor = _period(column), math.sqrt(2)
+        return Feature("cos", 0.0, period, factor), Feature("sin", 0.0, period, factor)
 
     def embed(self, values: np.ndarray, column: Described, lengthscale: float) -> np.ndarray:
         """k = exp(-2 sin^2(pi (x - x') / period) / lengthscale^2): points on a circle.

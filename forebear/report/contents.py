@@ -8,11 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from forebear.api.found import Found
+from forebear.data.table import Table
 from forebear.discovery.action import Action
 from forebear.discovery.certificate import Certificate
 from forebear.discovery.dependence import Verdict
-from forebear.report.evidence import Evidence
+from forebear.discovery.record import Discovery
+from forebear.report.evidence import LawEvidence
 from forebear.report.provenance import provenance, source_file
 from forebear.report.sentences import Name, Sentence, answers
 from forebear.report.weights import joint_numbers, twin_numbers
@@ -25,12 +26,11 @@ _MOST_SCORED = 24
 _MOST_RUNS = 50
 
 
-def contents(found: Found, evidence: Evidence | None) -> dict[str, Any]:
+def contents(found: Discovery, table: Table | None, evidence: LawEvidence | None) -> dict[str, Any]:
     """The document inside the page; `json.dumps` takes it as it is."""
     ancestors, frequencies, sentences = found.ancestors, found.frequencies, answers(found)
-    inputs = dict.fromkeys(unit for target in found.targets for unit in found._places(target))
     return {
-        "inputs": list(inputs),
+        "inputs": list(found.inputs()),
         "targets": [
             {
                 "name": target,
@@ -40,26 +40,26 @@ def contents(found: Found, evidence: Evidence | None) -> dict[str, Any]:
             for target in found.targets
         ],
         "runs": len(found.runs),
-        "rows": None if found.table is None else found.table.rows,
-        "source": source_file(found),
+        "rows": None if table is None else table.rows,
+        "source": source_file(table),
         "judged": None if evidence is None or evidence.validation is None else _judged(evidence),
-        "twin": None if evidence is None else twin_numbers(evidence.twin, _observed(found)),
+        "twin": None if evidence is None else twin_numbers(evidence.twin, _observed(found, table)),
         "joint": None if evidence is None or evidence.joint is None else joint_numbers(evidence.joint),
-        "hasTable": found.table is not None,
-        "about": provenance(found),
+        "hasTable": table is not None,
+        "about": provenance(found, table),
     }
 
 
-def _observed(found: Found) -> dict[str, np.ndarray]:
-    if found.table is None:
+def _observed(found: Discovery, table: Table | None) -> dict[str, np.ndarray]:
+    if table is None:
         return {}
-    return {target: found.table.columns[target].values for target in found.targets}
+    return {target: table.columns[target].values for target in found.targets}
 
 
 def _target(
-    found: Found, target: str, ancestors: Sequence[str], shares: Mapping[str, float], evidence: Evidence | None
+    found: Discovery, target: str, ancestors: Sequence[str], shares: Mapping[str, float], evidence: LawEvidence | None
 ) -> dict[str, Any]:
-    certificate = found.certified[0].get(target)
+    certificate = found.certificate(target)
     keep = found.questions[target].keep
     validation = None if evidence is None else evidence.validation
     student = None if evidence is None or evidence.twin.distillation is None else evidence.twin.distillation[target]
@@ -81,7 +81,7 @@ def _parts(sentence: Sentence) -> list[str | dict[str, str]]:
     return [{"name": part.text} if isinstance(part, Name) else part for part in sentence]
 
 
-def _path(found: Found, target: str) -> dict[str, Any]:
+def _path(found: Discovery, target: str) -> dict[str, Any]:
     path, chosen = found.runs[0][target], found.choices[0][target]
     scores = path.scores if len(path.units) <= _MOST_SCORED else path.scores[:1]
     return {
@@ -132,7 +132,7 @@ def _alternatives(certificate: Certificate) -> list[dict[str, Any]]:
     return found
 
 
-def _judged(evidence: Evidence) -> dict[str, Any]:
+def _judged(evidence: LawEvidence) -> dict[str, Any]:
     assert evidence.validation is not None
     return {"rows": evidence.validation.rows, "what": evidence.judged_on}
 

@@ -1,22 +1,21 @@
-"""The twin behind a report, and how it does on rows that it has not seen."""
+"""The laws behind a page, and how they do on rows that their twin has not seen."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Protocol
 
 import numpy as np
 
-from forebear.api.found import Found
+from forebear.data.table import Table, fingerprint
+from forebear.discovery.record import Discovery
 from forebear.errors import InputError
-from forebear.twin.settings import TwinSettings
 from forebear.twin.spline import SplineModel
 from forebear.twin.twin import Twin
 from forebear.twin.validate import Validation
 
-# Rows set aside before the twins are fitted, and rows judged on when a twin is given.
-_SHARE, _MOST = 0.2, 2_000
+# Rows judged on when none were set aside.
+_MOST = 2_000
 # Targets of a joint law whose weights go into a page, at most.
 _MOST_TOGETHER = 12
 # Steps and rows of distillation for each step of the flow's training, as in the defaults of both.
@@ -24,8 +23,8 @@ _STEPS_A_STEP, _ROWS_A_STEP, _FEWEST_ROWS, _USUAL_STEPS = 1.5, 2, 1_024, 4_000
 
 
 @dataclass(frozen=True)
-class Evidence:
-    """A distilled twin, one law a target, and its validation."""
+class LawEvidence:
+    """A distilled twin, one law per target, and its validation."""
 
     twin: Twin
     validation: Validation | None
@@ -35,95 +34,75 @@ class Evidence:
     """of a discovery with a joint law: a distilled joint twin, for draws of several targets together"""
 
 
-def evidence(
-    found: Found,
-    twin: Twin | bool | None,
+class Twins(Protocol):
+    """Where the twins of a result come from."""
+
+    def __call__(self, *, pruned: bool, joint: bool) -> Twin:
+        """The twin on the ancestors or on all candidates, with one law per target or a joint one."""
+        ...
+
+
+def fitted_evidence(
+    found: Discovery,
+    table: Table,
+    twins: Twins,
     *,
     held_out: Any = None,
     seed: int = 0,
     progress: bool | None = None,
-    settings: Mapping[str, Any] | None = None,
-) -> Evidence | None:
-    """What a report says beside the discovery itself; None when there is to be no twin.
-
-    None and True fit one, True insisting on the table. A twin that is given is distilled if it is not yet.
-    """
-    TwinSettings.resolve(settings or {})
-    if twin is False or (twin is None and found.table is None):
-        return None
-    if isinstance(twin, Twin) and twin.joint:
-        return _given_joint(found, twin, held_out, seed, progress, dict(settings or {}))
-    if isinstance(twin, Twin):
-        return _given(found, twin, held_out, seed, progress)
-    if twin is not None and twin is not True:
-        raise InputError(f"twin must be a twin, True, False or None; got {twin!r}")
-    return _fitted(found, held_out, seed, progress, dict(settings or {}))
-
-
-def _given(found: Found, twin: Twin, held_out: Any, seed: int, progress: bool | None) -> Evidence:
-    _check_targets(found, twin)
-    student = twin if isinstance(twin.model, SplineModel) else twin.distil(seed=seed, progress=progress)
-    if held_out is not None:
-        return Evidence(student, student.validate(held_out, seed=seed), "rows given to judge on")
-    if found.table is None:
-        return Evidence(student, None, "")
-    rows = _spread(found.table.rows, _MOST)
-    told = student.validate(found.table.take(rows).frame(), seed=seed)
-    return Evidence(student, told, "rows of the table, which the twin may have been fitted on")
-
-
-def _given_joint(
-    found: Found, twin: Twin, held_out: Any, seed: int, progress: bool | None, settings: dict[str, Any]
-) -> Evidence:
-    """Draws of targets together come from the joint twin, the law of each one alone from twins that are fitted."""
-    _check_targets(found, twin)
-    if found.table is None:
-        raise InputError(
-            "twin is joint, and the laws of single targets need twins of their own, for which this result lacks its "
-            "table: pass found.twin(joint=False)"
-        )
-    student = twin if isinstance(twin.model, SplineModel) else twin.distil(seed=seed, progress=progress)
-    told = _fitted(found, held_out, seed, progress, settings, together=False)
-    return replace(told, joint=student if 1 < len(twin.targets) <= _MOST_TOGETHER else None)
-
-
-def _check_targets(found: Found, twin: Twin) -> None:
-    if set(twin.targets) != set(found.targets):
-        raise InputError(f"twin has the targets {list(twin.targets)}, the result {list(found.targets)}")
-
-
-def _fitted(
-    found: Found,
-    held_out: Any,
-    seed: int,
-    progress: bool | None,
-    settings: Mapping[str, Any],
-    together: bool = True,
-) -> Evidence:
-    if found.table is None:
-        raise InputError("this result was saved without its table: pass a twin, or twin=False for a page without one")
-    learnt, judged, about = found, held_out, "rows given to judge on"
-    if held_out is None:
-        aside = np.sort(np.random.default_rng(seed).permutation(found.table.rows)[: _aside(found.table.rows)])
-        rest = np.setdiff1d(np.arange(found.table.rows), aside)
-        learnt, judged = replace(found, table=found.table.take(rest)), found.table.take(aside).frame()
-        about = "rows set aside before the twins were fitted"
-    options: dict[str, Any] = {"joint": False, "seed": seed, "progress": progress, **settings}
-    twin = learnt.twin(**options)
+    joint: Twin | None = None,
+) -> LawEvidence:
+    """From the twins of the result itself: its laws, how much worse they are than those on all candidates, and, of a
+    joint discovery, draws of several targets together. A joint twin that is given is taken for those."""
+    twin = twins(pruned=True, joint=False)
     steps = twin.settings.flow.steps or _USUAL_STEPS
     rows, lessons = max(_FEWEST_ROWS, _ROWS_A_STEP * steps), max(1, round(_STEPS_A_STEP * steps))
     student = twin.distil(rows, lessons, seed=seed, progress=progress)
     removed = any(set(q.inputs) != set(twin.ancestors[t]) for t, q in found.questions.items())
-    full = learnt.twin(pruned=False, **options) if removed else None
-    joint = None
-    if together and found.settings.get("joint") and 1 < len(found.targets) <= _MOST_TOGETHER:
-        joint = learnt.twin(**{**options, "joint": True}).distil(rows, lessons, seed=seed, progress=progress)
-    return Evidence(student, student.validate(judged, full=full, seed=seed), about, joint)
+    full = twins(pruned=False, joint=False) if removed else None
+    together = None
+    if 1 < len(found.targets) <= _MOST_TOGETHER and joint is not None:
+        together = _student(joint, seed, progress)
+    elif 1 < len(found.targets) <= _MOST_TOGETHER and found.settings.get("joint"):
+        together = twins(pruned=True, joint=True).distil(rows, lessons, seed=seed, progress=progress)
+    judged, about = _rows_to_judge(twin, table, held_out)
+    return LawEvidence(student, student.validate(judged, full=full, seed=seed), about, together)
 
 
-def _aside(rows: int) -> int:
-    return max(1, min(_MOST, round(_SHARE * rows)))
+def given_evidence(
+    found: Discovery,
+    table: Table | None,
+    twin: Twin,
+    *,
+    held_out: Any = None,
+    seed: int = 0,
+    progress: bool | None = None,
+) -> LawEvidence:
+    """From a twin that the user brings, with one law per target; it is distilled if it is not yet."""
+    check_targets(found, twin)
+    student = _student(twin, seed, progress)
+    if held_out is None and table is None:
+        return LawEvidence(student, None, "")
+    judged, about = _rows_to_judge(twin, table, held_out)
+    return LawEvidence(student, student.validate(judged, seed=seed), about)
 
 
-def _spread(rows: int, most: int) -> np.ndarray:
-    return np.unique(np.linspace(0, rows - 1, min(rows, most)).astype(int))
+def check_targets(found: Discovery, twin: Twin) -> None:
+    """Refuse a twin of other targets."""
+    if set(twin.targets) != set(found.targets):
+        raise InputError(f"twin has the targets {list(twin.targets)}, the result {list(found.targets)}")
+
+
+def _student(twin: Twin, seed: int, progress: bool | None) -> Twin:
+    return twin if isinstance(twin.model, SplineModel) else twin.distil(seed=seed, progress=progress)
+
+
+def _rows_to_judge(twin: Twin, table: Table | None, held_out: Any) -> tuple[Any, str]:
+    """Rows, and what to call them: the user's own, those set aside before the training, or some of the table."""
+    if held_out is not None:
+        return held_out, "rows given to judge on"
+    assert table is not None
+    if len(twin.test_rows) and twin.table == fingerprint(table):
+        return table.take(twin.test_rows).frame(), "rows set aside before the twins were fitted"
+    spread = np.unique(np.linspace(0, table.rows - 1, min(table.rows, _MOST)).astype(int))
+    return table.take(spread).frame(), "rows of the table, which the twin may have been fitted on"

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-import forebear
 from forebear.errors import InputError
-from forebear.report.evidence import Evidence
+from forebear.report.evidence import LawEvidence
 from forebear.storage.arrays import load_arrays, save_arrays
+from forebear.storage.records import RecordError, from_record, to_record
 from forebear.twin.store import load_twin, save_twin
 from forebear.twin.validate import Scores, Validation
+from forebear.version import __version__
 
 _CHECKS = "checks.safetensors"
 
 
-def keep_evidence(told: Evidence, folder: Path, identity: dict[str, Any]) -> None:
+def keep_evidence(told: LawEvidence, folder: Path, identity: dict[str, Any]) -> None:
     """Write it; `identity` says what it belongs to. The checks come last: without them nothing counts as kept."""
     if told.validation is None:
         return
@@ -26,36 +26,28 @@ def keep_evidence(told: Evidence, folder: Path, identity: dict[str, Any]) -> Non
         save_twin(told.joint, folder / "joint")
     checks = told.validation
     about = {
-        "version": forebear.__version__,
+        "version": __version__,
         "identity": identity,
         "judged_on": told.judged_on,
         "joint": told.joint is not None,
         "rows": checks.rows,
-        "scores": [
-            {**asdict(scores), "target": target, "coverage": list(scores.coverage.items())}
-            for target, scores in checks.scores.items()
-        ],
+        "scores": to_record(checks.scores),
     }
     save_arrays(folder / _CHECKS, {"pit": checks.pit}, about)
 
 
-def kept_evidence(folder: Path, identity: dict[str, Any]) -> Evidence | None:
+def kept_evidence(folder: Path, identity: dict[str, Any]) -> LawEvidence | None:
     """What `keep_evidence` wrote for the same identity and version; None if there is none, or it is damaged."""
     file = folder / _CHECKS
     if not file.is_file():
         return None
     try:
         arrays, about = load_arrays(file, "delete it")
-        if about["version"] != forebear.__version__ or about["identity"] != identity:
+        if about["version"] != __version__ or about["identity"] != identity:
             return None
-        scores = {record.pop("target"): _scores(record) for record in about["scores"]}
+        scores = from_record(dict[str, Scores], about["scores"])
         validation = Validation(scores, arrays["pit"], about["rows"], exact=False)
         joint = load_twin(folder / "joint") if about["joint"] else None
-        return Evidence(load_twin(folder / "twin"), validation, about["judged_on"], joint)
-    except (InputError, KeyError, TypeError):
+        return LawEvidence(load_twin(folder / "twin"), validation, about["judged_on"], joint)
+    except (InputError, KeyError, TypeError, RecordError):
         return None
-
-
-def _scores(record: dict[str, Any]) -> Scores:
-    pairs = {name: tuple(value) for name, value in record.items() if isinstance(value, list) and name != "coverage"}
-    return Scores(**{**record, **pairs, "coverage": dict(record["coverage"])})

@@ -7,16 +7,13 @@ import hashlib
 import json
 from importlib.resources import files
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from forebear.errors import InputError
+from forebear.data.table import Table
+from forebear.discovery.record import Discovery
 from forebear.report.contents import contents
-from forebear.report.evidence import Evidence, evidence
-from forebear.storage.files import write_bytes
-
-if TYPE_CHECKING:
-    from forebear.api.found import Found
-    from forebear.twin.twin import Twin
+from forebear.report.evidence import LawEvidence
+from forebear.storage.files import check_output, write_bytes
 
 ENDINGS = (".html", ".htm")
 _SCRIPTS = ("law.js", "charts.js", "explorer.js", "graph.js", "evidence.js", "page.js")
@@ -24,25 +21,9 @@ _SCRIPTS = ("law.js", "charts.js", "explorer.js", "graph.js", "evidence.js", "pa
 _ESCAPES = {ord(sign): f"\\u{ord(sign):04x}" for sign in "<>&\u2028\u2029"}
 
 
-def write_report(
-    found: Found,
-    file: str | Path,
-    *,
-    twin: Twin | bool | None,
-    held_out: Any,
-    seed: int,
-    progress: bool | None,
-    settings: dict[str, Any],
-) -> None:
-    """The work of `Found.report`."""
-    place = check_file(file)
-    told = evidence(found, twin, held_out=held_out, seed=seed, progress=progress, settings=settings)
-    write_page(found, told, place)
-
-
-def write_page(found: Found, told: Evidence | None, place: Path) -> None:
+def write_page(found: Discovery, table: Table | None, told: LawEvidence | None, place: Path) -> None:
     """Whole or not at all, and readable by others, unlike the pieces of a run."""
-    write_bytes(place, page(found, told).encode())
+    write_bytes(place, page(found, table, told).encode())
     place.chmod(0o644)
 
 
@@ -53,17 +34,10 @@ def check_file(file: str | Path, option: str = "") -> Path:
     Traceback (most recent call last):
     forebear.errors.InputError: report.pdf: the ending must be .html
     """
-    place, name = Path(file), f"{option}{file}"
-    if place.suffix.lower() not in ENDINGS:
-        raise InputError(f"{name}: the ending must be .html")
-    if place.is_dir():
-        raise InputError(f"{name}: this is a folder: name a file in it")
-    if not place.parent.is_dir():
-        raise InputError(f"{name}: there is no folder {place.parent}: make it first")
-    return place
+    return check_output(file, ENDINGS, option)
 
 
-def page(found: Found, told: Evidence | None) -> str:
+def page(found: Discovery, table: Table | None, told: LawEvidence | None) -> str:
     """The page as text."""
     style = _part("page.css")
     scripts = [_part(name) for name in _SCRIPTS]
@@ -80,7 +54,7 @@ def page(found: Found, told: Evidence | None) -> str:
     blocks = {
         "POLICY": policy,
         "STYLE": f"<style>{style}</style>",
-        "DATA": f'<script type="application/json" id="data">{as_data(contents(found, told))}</script>',
+        "DATA": f'<script type="application/json" id="data">{as_data(contents(found, table, told))}</script>',
         "SCRIPTS": "\n".join(f"<script>{script}</script>" for script in scripts),
     }
     text = _part("page.html")

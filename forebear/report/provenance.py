@@ -11,10 +11,10 @@ from importlib.metadata import version
 from pathlib import PurePath
 from typing import Any
 
-import forebear
-from forebear.api.found import Found
-from forebear.data.table import fingerprint
+from forebear.data.table import Table, fingerprint
+from forebear.discovery.record import Discovery
 from forebear.discovery.settings import PRESETS
+from forebear.version import __version__
 
 _LIBRARIES = ("jax", "equinox", "numpy", "scipy", "pandas")
 _NAMED = {"rule": ("certified", "nsr-jump"), "sampler": ("flow", "gaussian", "mean")}
@@ -23,27 +23,26 @@ _DEFAULTS = {"rule": "certified", "sampler": "flow", "preset": "fast", "joint": 
 _PLAIN = re.compile(r"[\w .+:()%/-]+")
 
 
-def provenance(found: Found) -> dict[str, Any]:
+def provenance(found: Discovery, table: Table | None) -> dict[str, Any]:
     """What the end of a report says."""
-    table = found.table
     return {
-        "version": forebear.__version__,
+        "version": __version__,
         "settings": {name: _plain(value) for name, value in found.settings.items()},
         "seconds": round(found.seconds, 1),
         "versions": {"python": platform.python_version(), **{name: version(name) for name in _LIBRARIES}},
         "data": None
         if table is None
         else {"rows": table.rows, "columns": len(table.columns), "hash": fingerprint(table)},
-        "call": call(found),
-        "command": command(found),
+        "call": call(found, table),
+        "command": command(found, table),
     }
 
 
-def call(found: Found) -> str:
+def call(found: Discovery, table: Table | None) -> str:
     """Python that discovers the same again and writes the report; what cannot be written down is left as `...`."""
-    source = source_file(found)
+    source = source_file(table)
     arguments = ["table" if source is None else repr(source), f"targets={list(found.targets)!r}"]
-    arguments += [f"{name}={value!r}" for name, value in _roles(found).items()]
+    arguments += [f"{name}={value!r}" for name, value in _roles(found, table).items()]
     for name, value in _choices(found).items():
         known = name not in _NAMED or value in _NAMED[name]
         arguments.append(f"{name}={value!r}" if known else f"{name}=...")
@@ -53,9 +52,9 @@ def call(found: Found) -> str:
     return f'import forebear as fb\n\n{line}\nfound.report("report.html")'
 
 
-def command(found: Found) -> str | None:
+def command(found: Discovery, table: Table | None) -> str | None:
     """The same on the command line, where that can say it."""
-    source, roles, choices = source_file(found), _roles(found), _choices(found)
+    source, roles, choices = source_file(table), _roles(found, table), _choices(found)
     names = {name for q in found.questions.values() for name in (q.target, *q.inputs, *q.units)}
     lists = any(isinstance(value, Mapping | list | tuple) for value in choices.values())
     unknown = any(name in choices and choices[name] not in known for name, known in _NAMED.items())
@@ -81,13 +80,13 @@ def command(found: Found) -> str | None:
     return f"{shlex.join([*words, '--out', 'run'])}\nforebear report run --out report.html"
 
 
-def source_file(found: Found) -> str | None:
+def source_file(table: Table | None) -> str | None:
     """The name of the file; its folder is left out, since a page is shown to others."""
-    source = None if found.table is None else PurePath(found.table.source).name
+    source = None if table is None else PurePath(table.source).name
     return source if source is not None and source.lower().endswith((".csv", ".parquet")) else None
 
 
-def _roles(found: Found) -> dict[str, Any]:
+def _roles(found: Discovery, table: Table | None) -> dict[str, Any]:
     """Candidates, kept inputs, groups and periods, those that are not the default."""
     questions = found.questions
     known = {name for q in questions.values() for name in q.inputs}
@@ -102,12 +101,12 @@ def _roles(found: Found) -> dict[str, Any]:
     groups = {u: list(c) for q in questions.values() for u, c in q.units.items() if c != (u,)}
     if groups:
         roles["groups"] = groups
-    if found._periods():
-        roles["periodic"] = found._periods()
+    if table is not None and table.periods():
+        roles["periodic"] = table.periods()
     return roles
 
 
-def _choices(found: Found) -> dict[str, Any]:
+def _choices(found: Discovery) -> dict[str, Any]:
     """The settings that are not the defaults of their preset, and the seed."""
     preset = PRESETS.get(str(found.settings.get("preset", "fast")), PRESETS["fast"])
     usual = {**preset.flat(), **_DEFAULTS}

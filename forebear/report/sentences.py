@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from forebear.api.found import Found
 from forebear.discovery.certificate import Certificate
+from forebear.discovery.record import Discovery
 
 
 class Name(NamedTuple):
@@ -36,12 +36,12 @@ def p_text(p_value: float) -> str:
     return "p < 0.0001" if p_value < 1e-4 else f"p = {p_value:.2g}"
 
 
-def answers(found: Found) -> dict[str, Sentence]:
+def answers(found: Discovery) -> dict[str, Sentence]:
     """For each target what shapes it, and what is known of everything else.
 
     >>> from forebear.data.question import Question
-    >>> found = Found({"y": Question("y", ("a",), {"a": ("a",)}, ())}, ({},), ({"y": ("a",)},), ({},),
-    ...               {"rule": "nsr-jump"}, 0.0)
+    >>> found = Discovery({"y": Question("y", ("a",), {"a": ("a",)}, ())}, ({},), ({"y": ("a",)},), ({},),
+    ...                   {"rule": "nsr-jump"}, 0.0)
     >>> plain(answers(found)["y"])
     "y depends on a. The rule 'nsr-jump' makes no certificate: whether anything else is needed was not tested."
     """
@@ -56,9 +56,9 @@ def answers(found: Found) -> dict[str, Sentence]:
 
 
 def _answer(
-    found: Found, target: str, chosen: Sequence[str], shares: Mapping[str, float], everything: bool
+    found: Discovery, target: str, chosen: Sequence[str], shares: Mapping[str, float], everything: bool
 ) -> Sentence:
-    certificate = found.certified[0].get(target)
+    certificate = found.certificate(target)
     start = (Name(target), *_depends(found, target, chosen, shares))
     if certificate is None:
         rule = found.settings["rule"]
@@ -72,7 +72,7 @@ def _set(certificate: Certificate) -> Sentence:
     return (*(_joined(certificate.kept) if certificate.kept else ("nothing",)), ".")
 
 
-def _depends(found: Found, target: str, chosen: Sequence[str], shares: Mapping[str, float]) -> Sentence:
+def _depends(found: Discovery, target: str, chosen: Sequence[str], shares: Mapping[str, float]) -> Sentence:
     keep, runs = found.questions[target].keep, len(found.runs)
     often = {u: "" if shares[u] == 1 else f" ({round(shares[u] * runs)} of {runs} runs)" for u in chosen}
     beside: Sentence = (", beside ", *_joined(keep), " (kept by request)") if keep else ()

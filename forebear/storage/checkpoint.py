@@ -19,6 +19,7 @@ import numpy as np
 from forebear.errors import InputError
 from forebear.storage.arrays import load_arrays, save_arrays
 from forebear.storage.files import read_json, write_json
+from forebear.storage.records import from_record, to_record
 
 T = TypeVar("T")
 Key = TypeVar("Key", bound=Hashable)
@@ -44,10 +45,11 @@ class Checkpoint:
     """Values by name in a folder, each there whole or not at all; without a folder nothing is kept.
 
     >>> import tempfile
+    >>> form = AsRecord(int)
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     for attempt in (1, 2):
     ...         kept = Checkpoint(Path(folder) / "00000")
-    ...         print(kept.load("sum", PLAIN) or kept.save("sum", PLAIN, 1 + 1), kept.load("sum", PLAIN))
+    ...         print(kept.load("sum", form) or kept.save("sum", form, 1 + 1), kept.load("sum", form))
     2 2
     2 2
     """
@@ -76,9 +78,9 @@ class Checkpoint:
             write_json(self.folder / f"{name}.json", about)
         return value
 
-    def journal(self, name: str, form: EntryForm[Key, Value]) -> Journal[Key, Value]:
+    def journal(self, name: str, entries: Entries[Key, Value]) -> Journal[Key, Value]:
         """Many small findings of one computation."""
-        return Journal(None if self.folder is None else self.folder / f"{name}.json", form)
+        return Journal(None if self.folder is None else self.folder / f"{name}.json", entries)
 
     def clear(self) -> None:
         """The whole is kept: its parts are not needed any more."""
@@ -88,26 +90,26 @@ class Checkpoint:
                 self.folder.parent.rmdir()
 
 
-class Plain:
-    """The form of lists, strings and numbers."""
+class AsRecord(Generic[T]):
+    """The form of records, see `forebear.storage.records`: plain lists and numbers."""
 
-    def pack(self, value: Any) -> tuple[Mapping[str, np.ndarray], Any]:
-        """As it is."""
-        return {}, value
+    def __init__(self, kind: type[T]):
+        self.kind = kind
 
-    def unpack(self, arrays: Mapping[str, np.ndarray], about: Any) -> Any:
-        """As it was."""
-        return about
+    def pack(self, value: T) -> tuple[Mapping[str, np.ndarray], Any]:
+        """No arrays."""
+        return {}, to_record(value)
+
+    def unpack(self, arrays: Mapping[str, np.ndarray], about: Any) -> T:
+        """What was packed."""
+        return from_record(self.kind, about)
 
 
-PLAIN = Plain()
+class Entries(NamedTuple, Generic[Key, Value]):
+    """What a journal is about: the types of its keys and of its values, both records or plain."""
 
-
-class EntryForm(NamedTuple, Generic[Key, Value]):
-    """How an entry of a journal is kept: to plain lists and numbers, and back."""
-
-    pack: Callable[[Key, Value], Any]
-    unpack: Callable[[Any], tuple[Key, Value]]
+    key: type[Key]
+    value: type[Value]
 
 
 class Journal(Generic[Key, Value]):
@@ -120,13 +122,13 @@ class Journal(Generic[Key, Value]):
     (9, 9)
     """
 
-    def __init__(self, file: Path | None = None, form: EntryForm[Key, Value] | None = None):
-        self.file, self.form = file, form
+    def __init__(self, file: Path | None = None, entries: Entries[Key, Value] | None = None):
+        self.file, self.entries = file, entries
         self.found: dict[Key, Value] = {}
         self._not_before = 0.0
-        if file is not None and form is not None:
+        if file is not None and entries is not None:
             with suppress(InputError, *DAMAGED):
-                self.found = dict(map(form.unpack, read_json(file)))
+                self.found = {from_record(entries.key, k): from_record(entries.value, v) for k, v in read_json(file)}
 
     def load_or(self, key: Key, make: Callable[[], Value]) -> Value:
         """What was found under this key, or what `make` finds, which is known from then on."""
@@ -137,9 +139,9 @@ class Journal(Generic[Key, Value]):
 
     def _keep(self) -> None:
         began = time.monotonic()
-        if self.file is None or self.form is None or began < self._not_before:
+        if self.file is None or began < self._not_before:
             return
         with suppress(ValueError):  # a number that JSON does not have: found out again, then
-            write_json(self.file, [self.form.pack(*entry) for entry in self.found.items()])
+            write_json(self.file, to_record(list(self.found.items())))
         done = time.monotonic()
         self._not_before = done + max(1.0, 20 * (done - began))

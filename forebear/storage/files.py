@@ -6,6 +6,7 @@ import errno
 import json
 import os
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +42,35 @@ def write_bytes(file: Path, content: bytes) -> None:
         _settle(file.parent)
     except OSError as error:
         raise unwritable(file.parent, error) from None
+
+
+def check_output(
+    file: str | Path, endings: Sequence[str], option: str = "", *, made_later: Path | None = None
+) -> Path:
+    """Refuse a file that could not be written, before the long work starts.
+
+    Arguments:
+        endings: those it may have; a short form, such as .htm beside .html, is taken and not told.
+        option: what the user wrote the name after, such as "--out ".
+        made_later: a folder that need not be there yet.
+
+    >>> check_output("found.xlsx", (".csv", ".parquet", ".json"), "--table ")
+    Traceback (most recent call last):
+    forebear.errors.InputError: --table found.xlsx: the ending must be .csv, .parquet or .json
+    """
+    place, name = Path(file), f"{option}{file}"
+    if place.suffix.lower() not in endings:
+        *others, last = [e for e in endings if not any(o.startswith(e) for o in endings if o != e)]
+        told = f"{', '.join(others)} or {last}" if others else last
+        raise InputError(f"{name}: the ending must be {told}")
+    if place.is_dir():
+        raise InputError(f"{name}: this is a folder: name a file in it")
+    folder = place.parent
+    if not folder.is_dir() and not (made_later is not None and folder.absolute() == made_later.absolute()):
+        raise InputError(f"{name}: there is no folder {folder}: make it first")
+    if folder.is_dir() and not os.access(folder, os.W_OK):
+        raise InputError(f"{name}: the folder {folder} is not writable: choose another one")
+    return place
 
 
 SCRATCH = ".scratch"

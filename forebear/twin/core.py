@@ -55,7 +55,7 @@ def make_core(
     """The core of a twin whose numbers are still in double precision."""
     params = CoreParams(inputs, model, outputs, *(jnp.asarray(ends) for ends in (low, high, scale)))
     single = jax.tree.map(lambda leaf: jnp.asarray(leaf, jnp.float32), params)
-    return Core(single, push, outside, len(outputs.targets))
+    return Core(single, push, outside, model.latents)
 
 
 def push(params: CoreParams, x: Array, z: Array) -> Array:

@@ -17,6 +17,7 @@ from forebear.flow.settings import FlowSettings
 from forebear.flow.train import Rows, Training, fit
 from forebear.kinds import kind_named
 from forebear.run.notes import told
+from forebear.twin.law import ModelLaw
 from forebear.twin.spline import Spline, SplineModel
 
 if TYPE_CHECKING:
@@ -73,7 +74,10 @@ def _latents(shape: tuple[int, ...], rng: np.random.Generator, spread: float) ->
 def _ask(twin: Twin, places: np.ndarray, z: np.ndarray) -> Lessons:
     """Outputs stay standardised, and continuous where the twin has a lattice."""
     x = twin.encoder.single(places)
-    return Lessons(x, z, twin._pushed(x, z))
+    if isinstance(twin.law, ModelLaw):
+        return Lessons(x, z, twin.law.standardised(x, z))
+    centre, scale = (np.array([getattr(target, name) for target in twin.outputs]) for name in ("centre", "scale"))
+    return Lessons(x, z, (twin.law.push(places, z) - centre) / scale)
 
 
 def _learn_map(

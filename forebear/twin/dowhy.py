@@ -78,9 +78,8 @@ class TwinMechanism(_Base):
 
     def evaluate(self, parent_samples: np.ndarray, noise_samples: np.ndarray) -> np.ndarray:
         """Values (rows, 1) at these parents and noises."""
-        x = self.twin._features(self._given(parent_samples))
         z = np.asarray(_column(noise_samples), float)
-        return self.twin._values(self.twin._pushed(x, z[None]))[0]
+        return self.twin.at_latents(self._given(parent_samples), z[None])[0]
 
     def estimate_noise(self, target_samples: np.ndarray, parent_samples: np.ndarray) -> np.ndarray:
         """The noise (rows, 1) of observed values."""

@@ -1,27 +1,31 @@
-"""Fit a twin: one flow a target, each on inputs of its own, or one joint flow; all networks train together."""
+"""Fit a twin: one law for each target, each on inputs of its own, or one joint law; all networks train together."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
+import jax.numpy as jnp
 import numpy as np
+import pandas as pd
 
 from forebear.data.dequantise import Dequantiser, find_atoms
-from forebear.data.table import Table
+from forebear.data.scaling import ColumnCode
+from forebear.data.table import Table, fingerprint
 from forebear.errors import InputError, check_whole, near_miss
 from forebear.flow.network import stack
-from forebear.flow.sampler import NetworkLaw, Task
-from forebear.flow.samplers import FlowSampler
+from forebear.flow.sampler import Law, NetworkLaw, NetworkSampler, Sampler, Task
+from forebear.flow.samplers import SAMPLERS, FlowSampler
 from forebear.flow.train import fit
 from forebear.kinds import kind_named
 from forebear.run.compiled import spare_maps
 from forebear.run.notes import told
-from forebear.twin.model import FlowModel, masked
+from forebear.twin.law import ForeignLaw
+from forebear.twin.model import FlowModel, SamplerModel, TwinModel, masked
 from forebear.twin.settings import TwinSettings
 from forebear.twin.twin import Target, Twin
 
-_MOST_HELD_OUT = 4_096
+_MOST_HELD_OUT, _MOST_TESTED = 4_096, 2_000
 # Rows of inputs that a twin takes along, to be distilled on.
 _MOST_KEPT = 8_192
 
@@ -34,9 +38,14 @@ def fit_twin(
     settings: TwinSettings,
     seed: int,
     units: Mapping[str, str] | None = None,
+    sampler: str | Sampler = "flow",
     tick: Callable[[float], None] = lambda share: None,
 ) -> Twin:
     """The twin of these targets (the keys), each given its columns; a joint one gives all columns to all targets.
+
+    `sampler` is "flow", "gaussian", "mean", or an object with the interface of `forebear.Sampler`. A sampler of
+    networks is trained as the settings say; any other is asked to fit the rows of the table, with targets as numbers,
+    lattice values and atoms spread out.
 
     >>> from forebear.data.table import read_columns
     >>> import pandas as pd
@@ -52,27 +61,79 @@ def fit_twin(
     check_whole("seed", seed, 0)
     _check_units(units or {}, table)
     spare_maps()
+    whole, test_rows = table, _set_aside(table, settings.test, seed)
+    if len(test_rows):
+        table = table.take(np.setdiff1d(np.arange(table.rows), test_rows))
     rng = np.random.default_rng(seed)
     dequantisers = [find_atoms(table.columns[target].values) for target in ancestors]
     y = [d.spread(table.columns[t].values, rng) for t, d in zip(ancestors, dequantisers, strict=True)]
     tasks = _tasks(ancestors, table, joint)
     stacked = [np.stack(y, axis=1)] if joint else [values[:, None] for values in y]
     rows, held_out = _split(table.rows, settings.held_out, rng)
-    sampler = FlowSampler(settings.flow)
-    lessons = sampler.prepare(table, tasks, stacked, rows, held_out, seed=int(rng.integers(2**31)))
-    laws = lessons.laws(told(fit(lessons.training, tick)))
-    columns = laws[0].encoder.codes
+    fit_seed = int(rng.integers(2**31))
+    fitter = _sampler(sampler, settings)
+    if isinstance(fitter, NetworkSampler):
+        lessons = fitter.prepare(table, tasks, stacked, rows, held_out, seed=fit_seed)
+        laws = lessons.laws(told(fit(lessons.training, tick)))
+        columns, model = laws[0].encoder.codes, _model(laws, fitter)
+        centre, scale = (np.concatenate([getattr(law, name) for law in laws]) for name in ("centre", "scale"))
+    else:
+        columns, model = _foreign(table, tasks, stacked, fitter, fit_seed)
+        centre, scale = np.mean(y, axis=1), np.std(y, axis=1)
     return Twin(
         columns,
-        _targets(table, list(ancestors), dequantisers, laws),
+        _targets(table, list(ancestors), dequantisers, centre, scale),
         {target: task.inputs for task in tasks for target in task.targets},
-        _model(laws, settings),
+        model,
         joint,
         tuple(kind_named(c.kind).range(table.columns[c.name].values) for c in columns),
         _some_rows(table, [column.name for column in columns], rng),
         settings,
         dict(units or {}),
+        test_rows=test_rows,
+        table=fingerprint(whole),
     )
+
+
+def _set_aside(table: Table, share: float, seed: int) -> np.ndarray:
+    """Numbers of the rows that a twin is judged on, by the seed alone: twins of one table have them in common."""
+    count = max(1, min(_MOST_TESTED, round(share * table.rows))) if share else 0
+    order = np.random.default_rng(seed).permutation(table.rows)
+    aside, rest = order[:count], order[count:]
+    for column in table.columns.values() if count else ():
+        seen = column.values[rest]
+        if len(seen) and (seen == seen[0]).all():
+            # All that varies of a column lies in the rows set aside: one of them has to be trained on.
+            other = aside[column.values[aside] != seen[0]][:1]
+            aside, rest = np.setdiff1d(aside, other), np.append(rest, other)
+    return np.sort(aside)
+
+
+def _sampler(sampler: str | Sampler, settings: TwinSettings) -> Sampler | NetworkSampler:
+    if isinstance(sampler, str):
+        if sampler not in SAMPLERS:
+            raise InputError(f"unknown sampler '{sampler}'. {near_miss(sampler, SAMPLERS)}")
+        return SAMPLERS[sampler](settings.flow)
+    if isinstance(sampler, NetworkSampler):
+        return replace(sampler, settings=settings.flow)
+    if not isinstance(sampler, Sampler):
+        raise InputError(f"sampler must be a name or have a method fit(given, y, *, seed); got {sampler!r}")
+    return sampler
+
+
+def _foreign(
+    table: Table, tasks: Sequence[Task], y: Sequence[np.ndarray], sampler: Sampler, seed: int
+) -> tuple[tuple[ColumnCode, ...], ForeignLaw]:
+    names = [name for name in table.columns if any(name in task.inputs for task in tasks)]
+    columns = tuple(ColumnCode.of(table.columns[name]) for name in names)
+    laws = tuple(
+        sampler.fit(table.frame(task.inputs), pd.DataFrame(values, columns=list(task.targets)), seed=seed)
+        for task, values in zip(tasks, y, strict=True)
+    )
+    for law in laws:
+        if not isinstance(law, Law):
+            raise InputError(f"{type(sampler).__name__}.fit must return a law with latents and push; got {law!r}")
+    return columns, ForeignLaw(laws, columns, tuple(t.inputs for t in tasks), tuple(len(t.targets) for t in tasks))
 
 
 def _tasks(ancestors: Mapping[str, Sequence[str]], table: Table, joint: bool) -> list[Task]:
@@ -91,9 +152,8 @@ def _split(rows: int, share: float, rng: np.random.Generator) -> tuple[np.ndarra
 
 
 def _targets(
-    table: Table, names: Sequence[str], dequantisers: Sequence[Dequantiser], laws: Sequence[NetworkLaw]
+    table: Table, names: Sequence[str], dequantisers: Sequence[Dequantiser], centre: np.ndarray, scale: np.ndarray
 ) -> tuple[Target, ...]:
-    centre, scale = (np.concatenate([getattr(law, name) for law in laws]) for name in ("centre", "scale"))
     return tuple(
         Target(
             name,
@@ -113,12 +173,15 @@ def _open_ends(dequantiser: Dequantiser, values: np.ndarray) -> tuple[bool, bool
     return bool(values.min() >= dequantiser.values[0]), bool(values.max() <= dequantiser.values[-1])
 
 
-def _model(laws: Sequence[NetworkLaw], settings: TwinSettings) -> FlowModel:
+def _model(laws: Sequence[NetworkLaw], sampler: NetworkSampler) -> TwinModel:
     outputs = len(laws[0].centre)
-    first = [masked(law.model.weights[0], law.encoder.mask(law.inputs), outputs) for law in laws]
-    own = [law.model for law in laws]
+    own, masks = [law.model for law in laws], [law.encoder.mask(law.inputs) for law in laws]
+    if type(sampler) is not FlowSampler:
+        solver = replace(sampler, settings=sampler.settings.untrained())
+        return SamplerModel(stack(own), jnp.asarray(np.stack(masks)), outputs, solver)
+    first = [masked(model.weights[0], mask, outputs) for model, mask in zip(own, masks, strict=True)]
     networks = stack([replace(m, weights=(start, *m.weights[1:])) for start, m in zip(first, own, strict=True)])
-    return FlowModel(networks, outputs, settings.flow)
+    return FlowModel(networks, outputs, sampler.settings)
 
 
 def _some_rows(table: Table, names: Sequence[str], rng: np.random.Generator) -> np.ndarray:

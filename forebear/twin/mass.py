@@ -57,7 +57,5 @@ def joint_log_prob(twin: Twin, x: np.ndarray, values: np.ndarray) -> np.ndarray:
     rng = np.random.default_rng(0)
     parts = []
     for _ in range(_POINTS if discrete else 1):
-        z, slope = twin._pulled(x, low + rng.random(low.shape) * (high - low))
-        parts.append(log_normal(z).sum(axis=1) + slope[:, 0])
-    volume = np.log(width).sum(axis=1) - sum(np.log(target.scale) for target in twin.outputs)
-    return logsumexp(parts, axis=0) - np.log(len(parts)) + volume
+        parts.append(twin.law.log_density(x, low + rng.random(low.shape) * (high - low))[:, 0])
+    return logsumexp(parts, axis=0) - np.log(len(parts)) + np.log(width).sum(axis=1)

@@ -21,13 +21,16 @@ class TwinSettings:
     held_out: float = 0.1
     """share of the rows, 4,096 of them at most, that choose the best weights along the training instead of shaping
     them; 0 trains on every row and keeps the last weights"""
+    test: float = 0.0
+    """share of the rows, 2,000 of them at most, that are set aside before the training, to judge the twin on; 0 sets
+    none aside. `Found.twin` sets a fifth aside unless it is told otherwise"""
 
     def __post_init__(self) -> None:
         check_fields(self, _CHECKS)
 
     @classmethod
-    def resolve(cls, changes: Mapping[str, Any]) -> TwinSettings:
-        """The defaults with some fields changed, those of the flow by their own names.
+    def resolve(cls, changes: Mapping[str, Any], flow: FlowSettings | None = None) -> TwinSettings:
+        """The defaults, or the settings of a sampler, with some fields changed, those of the flow by their own names.
 
         >>> TwinSettings.resolve({"steps": 10}).flow.steps
         10
@@ -37,10 +40,11 @@ class TwinSettings:
         """
         own = [field.name for field in fields(FlowSettings)]
         for name in changes:
-            if name not in (*own, "held_out"):
-                raise InputError(f"unknown setting '{name}'. {near_miss(name, (*own, 'held_out'))}")
-        flow = replace(_FLOW, **{name: value for name, value in changes.items() if name in own})
-        return cls(flow, changes.get("held_out", cls.held_out))
+            if name not in (*own, *_CHECKS):
+                raise InputError(f"unknown setting '{name}'. {near_miss(name, (*own, *_CHECKS))}")
+        base = flow if isinstance(flow, FlowSettings) else _FLOW
+        changed = replace(base, **{name: value for name, value in changes.items() if name in own})
+        return cls(changed, **{name: value for name, value in changes.items() if name in _CHECKS})
 
 
 def _up_to_half(what: str, value: Any) -> None:
@@ -48,4 +52,4 @@ def _up_to_half(what: str, value: Any) -> None:
         raise InputError(f"{what} must lie between 0 and 0.5; got {value!r}")
 
 
-_CHECKS = {"held_out": _up_to_half}
+_CHECKS = {"held_out": _up_to_half, "test": _up_to_half}

@@ -42,6 +42,16 @@ class SplineModel(TwinModel):
         """What describes the model beside its networks."""
         return {"reach": self.reach, "autoregressive": self.autoregressive}
 
+    @property
+    def latents(self) -> int:
+        """One for each target."""
+        return len(self.networks.weights[0])
+
+    @property
+    def rises(self) -> bool:
+        """By construction, if each target has its own latent alone."""
+        return not self.autoregressive or self.latents == 1
+
     def push(self, x: Array, z: Array) -> Array:
         """The spline of each target at its latent."""
         if self.autoregressive:

@@ -8,7 +8,7 @@ import tempfile
 from collections.abc import Mapping
 from dataclasses import asdict, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, NamedTuple
 
 import jax.numpy as jnp
 import numpy as np
@@ -17,13 +17,17 @@ from forebear.data.dequantise import Dequantiser
 from forebear.data.scaling import ColumnCode
 from forebear.errors import InputError
 from forebear.flow.network import Network
+from forebear.flow.samplers import SAMPLERS
 from forebear.flow.settings import FlowSettings
+from forebear.kinds import check_kinds
 from forebear.storage.arrays import load_arrays, save_arrays
 from forebear.storage.files import read_json, write_json
-from forebear.twin.model import FlowModel, TwinModel
+from forebear.storage.records import from_record, to_record
+from forebear.twin.model import FlowModel, SamplerModel, TwinModel
 from forebear.twin.settings import TwinSettings
 from forebear.twin.spline import SplineModel
 from forebear.twin.twin import Range, Target, Twin
+from forebear.version import __version__
 
 FORMAT = 1
 """of a saved twin; a newer one is refused"""
@@ -31,8 +35,11 @@ _ABOUT, _ARRAYS = "twin.json", "twin.safetensors"
 _TABLES = ("values", "low", "high", "shift")
 
 
-def save_twin(twin: Twin, folder: str | Path) -> None:
-    """Write the twin beside the folder, then rename: the folder never holds half a twin."""
+def save_twin(twin: Twin, folder: str | Path, made: Any = None) -> None:
+    """Write the twin beside the folder, then rename: the folder never holds half a twin.
+
+    `made`, plain lists and numbers, tells what it was made from; `made_from` reads it back.
+    """
     place = Path(folder)
     _check_place(place)
     try:
@@ -43,7 +50,7 @@ def save_twin(twin: Twin, folder: str | Path) -> None:
     try:
         arrays = _arrays(twin)
         save_arrays(scratch / _ARRAYS, arrays, {"format": FORMAT})
-        write_json(scratch / _ABOUT, _record(twin))
+        write_json(scratch / _ABOUT, {**_record(twin), **({} if made is None else {"made": made})})
         scratch.chmod(0o755)
         if place.is_dir():
             os.replace(place, scratch / "before")
@@ -73,10 +80,27 @@ def load_twin(folder: str | Path) -> Twin:
     if record["format"] > FORMAT:
         raise InputError(f"{place}: written by a newer forebear (format {record['format']}): update this one")
     arrays, _ = load_arrays(place / _ARRAYS, remedy)
+    inputs = record.get("inputs")
+    named = [c["kind"] for c in inputs if isinstance(c, dict) and "kind" in c] if isinstance(inputs, list) else []
+    check_kinds(named, str(place / _ABOUT))
     try:
         return _restore(record, arrays)
     except (KeyError, TypeError, ValueError, IndexError, AttributeError):
         raise foreign from None
+
+
+def has_twin(folder: Path) -> bool:
+    """Whether a twin is in this folder."""
+    return (folder / _ABOUT).is_file()
+
+
+def made_from(folder: Path) -> Any:
+    """What the twin in a folder was made from, as `save_twin` was told; None if it was not, or it cannot be read."""
+    try:
+        record = read_json(folder / _ABOUT)
+    except InputError:
+        return None
+    return record.get("made") if isinstance(record, dict) else None
 
 
 def _check_place(place: Path) -> None:
@@ -86,41 +110,51 @@ def _check_place(place: Path) -> None:
         raise InputError(f"{place}: holds files that are not a twin: choose another folder")
 
 
-def _record(twin: Twin) -> dict[str, Any]:
-    from forebear import __version__
+class _Target(NamedTuple):
+    """A target without the tables of its dequantiser, which are kept with the arrays."""
 
+    name: str
+    kind: Literal["continuous", "lattice", "atoms"]
+    centre: float
+    scale: float
+    levels: tuple[object, ...]
+    open_ends: tuple[bool, bool]
+
+
+def _record(twin: Twin) -> dict[str, Any]:
+    model = _networks_of(twin)
     return {
         "format": FORMAT,
         "version": __version__,
-        "model": _KINDS[type(twin.model)],
+        "model": _word(model),
         "joint": twin.joint,
-        "inputs": [asdict(column) for column in twin.columns],
+        "inputs": to_record(twin.columns),
         "targets": [
-            {
-                "name": t.name,
-                "kind": t.dequantiser.kind,
-                "centre": t.centre,
-                "scale": t.scale,
-                "levels": t.levels,
-                "open_ends": t.open_ends,
-            }
+            to_record(_Target(t.name, t.dequantiser.kind, t.centre, t.scale, t.levels, t.open_ends))
             for t in twin.outputs
         ],
-        "ancestors": {target: list(names) for target, names in twin.ancestors.items()},
-        "ranges": [None if r is None else asdict(r) for r in twin.ranges],
-        "settings": {**asdict(twin.settings.flow), "held_out": twin.settings.held_out},
+        "ancestors": to_record(twin.ancestors),
+        "ranges": to_record(twin.ranges),
+        "settings": {
+            **asdict(twin.settings.flow),
+            "held_out": twin.settings.held_out,
+            "test": twin.settings.test,
+        },
         "units": dict(twin.units),
         "distillation": twin.distillation,
-        "layers": len(twin.model.networks.weights),
-        "activation": twin.model.networks.activation,
-        "shape": twin.model.shape,
+        "table": twin.table,
+        "layers": len(model.networks.weights),
+        "activation": model.networks.activation,
+        "shape": model.shape,
     }
 
 
 def _arrays(twin: Twin) -> dict[str, np.ndarray]:
-    arrays = {"rows": twin.rows}
+    arrays, model = {"rows": twin.rows, "test_rows": np.asarray(twin.test_rows, np.int64)}, _networks_of(twin)
+    if isinstance(model, SamplerModel):
+        arrays["seen"] = np.asarray(model.seen)
     for kind in ("weights", "biases"):
-        for place, array in enumerate(getattr(twin.model.networks, kind)):
+        for place, array in enumerate(getattr(model.networks, kind)):
             arrays[f"{kind}.{place}"] = np.asarray(array)
     for place, target in enumerate(twin.outputs):
         for table in _TABLES:
@@ -131,30 +165,33 @@ def _arrays(twin: Twin) -> dict[str, np.ndarray]:
 def _restore(record: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> Twin:
     flow_names = {field.name for field in fields(FlowSettings)}
     flow = FlowSettings(**{name: value for name, value in record["settings"].items() if name in flow_names})
-    columns = tuple(ColumnCode(**{**c, "levels": tuple(c["levels"])}) for c in record["inputs"])
+    columns = from_record(tuple[ColumnCode, ...], record["inputs"])
     outputs = tuple(
         Target(
-            t["name"],
-            Dequantiser(t["kind"], *(arrays[f"target.{place}.{table}"] for table in _TABLES)),
-            float(t["centre"]),
-            float(t["scale"]),
-            tuple(t["levels"]),
-            (bool(t["open_ends"][0]), bool(t["open_ends"][1])),
+            t.name,
+            Dequantiser(t.kind, *(arrays[f"target.{place}.{table}"] for table in _TABLES)),
+            t.centre,
+            t.scale,
+            t.levels,
+            t.open_ends,
         )
-        for place, t in enumerate(record["targets"])
+        for place, t in enumerate(from_record(tuple[_Target, ...], record["targets"]))
     )
-    ranges = [None if r is None else Range(r["low"], r["high"], tuple(r["quantiles"])) for r in record["ranges"]]
+    # A twin saved before rows were set aside has none.
+    shares = {"held_out": float(record["settings"]["held_out"]), "test": float(record["settings"].get("test", 0.0))}
     twin = Twin(
         columns,
         outputs,
-        {target: tuple(names) for target, names in record["ancestors"].items()},
+        from_record(dict[str, tuple[str, ...]], record["ancestors"]),
         _model(record, arrays, flow),
         bool(record["joint"]),
-        tuple(ranges),
+        from_record(tuple[Range | None, ...], record["ranges"]),
         arrays["rows"],
-        TwinSettings(flow, float(record["settings"]["held_out"])),
+        TwinSettings(flow, **shares),
         dict(record["units"]),
         record["distillation"],
+        arrays.get("test_rows", np.zeros(0, np.int64)),
+        str(record.get("table", "")),
     )
     _check_parts(twin)
     # Weights of another shape would fail only when they are used, and then not in one line.
@@ -170,7 +207,8 @@ def _check_parts(twin: Twin) -> None:
     """What fits together in a twin that was saved whole, or a ValueError."""
     names = {column.name for column in twin.columns}
     numbers = [n for t in twin.outputs for n in (t.centre, t.scale)] + [c.scale for c in twin.columns]
-    weights = (*twin.model.networks.weights, *twin.model.networks.biases)
+    networks = _networks_of(twin).networks
+    weights = (*networks.weights, *networks.biases)
     if not (
         twin.outputs
         and all(np.isfinite(numbers))
@@ -180,6 +218,8 @@ def _check_parts(twin: Twin) -> None:
         and set(twin.ancestors) == {target.name for target in twin.outputs}
         and all(set(inputs) <= names for inputs in twin.ancestors.values())
         and twin.rows.ndim == 2
+        and twin.test_rows.ndim == 1
+        and twin.test_rows.dtype.kind == "i"
         and twin.rows.shape[1] == len(names) == len(twin.columns)
         and all(len(array) == len(weights[0]) and bool(jnp.isfinite(array).all()) for array in weights)
         and 0 < twin.settings.flow.ode_steps <= _MOST_STEPS
@@ -197,9 +237,24 @@ def _model(record: Mapping[str, Any], arrays: Mapping[str, np.ndarray], flow: Fl
     )
     if record["model"] == "flow":
         return FlowModel(networks, record["shape"]["outputs"], flow)
-    if record["model"] != "spline":
-        raise ValueError(record["model"])
-    return SplineModel(networks, **record["shape"])
+    if record["model"] == "spline":
+        return SplineModel(networks, **record["shape"])
+    # Of the built-in samplers: whatever else a file may name is refused.
+    sampler = SAMPLERS[record["model"]](flow.untrained())
+    return SamplerModel(networks, jnp.asarray(arrays["seen"]), record["shape"]["outputs"], sampler)
 
 
-_KINDS = {FlowModel: "flow", SplineModel: "spline"}
+def _networks_of(twin: Twin) -> TwinModel:
+    assert isinstance(twin.model, TwinModel), "Twin.save has refused what is not made of networks"
+    return twin.model
+
+
+def _word(model: TwinModel) -> str:
+    """What kind of model it is, for the file."""
+    if not isinstance(model, SamplerModel):
+        return "flow" if isinstance(model, FlowModel) else "spline"
+    words = [word for word, made in SAMPLERS.items() if type(model.sampler) is made]
+    if not words:
+        name = type(model.sampler).__name__
+        raise InputError(f"save knows forebear's own samplers, and {name} is not one: call distil() first")
+    return words[0]

@@ -8,12 +8,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import equinox as eqx
-import jax.numpy as jnp
 import numpy as np
 import pandas as pd
-from jax import Array
-from jax.typing import ArrayLike
 from scipy.special import ndtri
 
 from forebear.data.dequantise import Dequantiser
@@ -24,10 +20,10 @@ from forebear.kinds.kind import Range as Range
 from forebear.run.events import progress as show_progress
 from forebear.storage.memory import check_room
 from forebear.twin import mass
-from forebear.twin.batches import in_pieces
 from forebear.twin.core import Core, make_core
 from forebear.twin.encode import OutputCode
 from forebear.twin.given import read_matrix
+from forebear.twin.law import ForeignLaw, ModelLaw, Part, TwinLaw
 from forebear.twin.model import TwinModel
 from forebear.twin.settings import TwinSettings
 
@@ -64,8 +60,11 @@ class Target:
         return replace(self.dequantiser, low=low, high=high)
 
 
-# A joint flow has no quantile map: its marginal quantiles are read off so many draws a row.
+# A joint flow has no quantile map: its marginal quantiles are read off so many draws at each row.
 _QUANTILE_DRAWS = 1_024
+# Rows at which a law is asked whether it rises.
+_LOOKED_AT = 64
+_NEEDS = {"pull": "the way back to latents", "density": "the density of the law"}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -83,7 +82,8 @@ class Twin:
     outputs: tuple[Target, ...]
     ancestors: Mapping[str, tuple[str, ...]]
     """target -> the input columns it depends on"""
-    model: TwinModel
+    model: TwinModel | ForeignLaw
+    """networks, or laws that a sampler of the user's has fitted; `law` is the same to both"""
     joint: bool
     """one law of all targets together, rather than a law a target"""
     ranges: tuple[Range | None, ...]
@@ -95,6 +95,11 @@ class Twin:
     """column -> unit, as the user gave them; kept, never used"""
     distillation: Mapping[str, Any] | None = None
     """errors against the teacher, when the twin was made by `distil`"""
+    test_rows: np.ndarray = field(default_factory=lambda: np.zeros(0, np.int64))
+    """numbers of the rows of its table that were set aside before it was fitted (`TwinSettings.test`);
+    `Found.validate` judges it on them"""
+    table: str = ""
+    """fingerprint of the table that it was fitted on, in which `test_rows` count"""
 
     def __repr__(self) -> str:
         laws = [f"{target} <- {', '.join(names) or 'nothing'}" for target, names in self.ancestors.items()]
@@ -132,29 +137,25 @@ class Twin:
         """Draws (n, rows, targets); the same seed gives the same draws."""
         check_whole("n", n, 1)
         check_whole("seed", seed, 0)
-        x = self._features(given)
+        x = read_matrix(given, self.columns, "given")
         check_room(f"n={n} for {len(x)} rows", int(n) * len(x) * len(self.outputs))
-        rng = np.random.default_rng(seed)
-
-        def arguments(piece: slice) -> tuple[np.ndarray, ...]:
-            rows = np.arange(piece.start, piece.stop) % len(x)
-            return x[rows], rng.standard_normal((len(rows), len(self.outputs)), np.float32)
-
-        [y] = in_pieces(self._push, arguments, n * len(x), len(self.outputs))
-        return self._values(y).reshape(n, len(x), len(self.outputs))
+        z = np.random.default_rng(seed).standard_normal((n, len(x), self.law.latents), np.float32)
+        return self._values(self.law.push(x, z))
 
     def quantile(self, given: Any, q: float | Sequence[float] | np.ndarray) -> np.ndarray:
         """Conditional quantiles (len(q), rows, targets), or (rows, targets) for a single q.
 
-        For a joint twin they are quantiles of each target alone, estimated from 1,024 draws a row.
+        Where the law is not a quantile map they are estimated from 1,024 draws at each row: for a joint twin, of each
+        target alone, and for a law of the user's that does not rise with a latent of each target.
         """
         levels = np.atleast_1d(np.asarray(q, float))
         if levels.ndim != 1 or not ((levels > 0) & (levels < 1)).all():
             raise InputError(f"quantiles must lie strictly between 0 and 1; got {q!r}")
-        if self.joint:
-            found = np.quantile(self.sample(given, _QUANTILE_DRAWS), levels, axis=0, method="inverted_cdf")
+        if self.law_rises:
+            found = self.at_latents(given, np.broadcast_to(ndtri(levels)[:, None, None], (len(levels), 1, 1)))
         else:
-            found = self._map(self._features(given), ndtri(levels))
+            draws = self.sample(given, _QUANTILE_DRAWS if self.law.latents else 1)
+            found = np.quantile(draws, levels, axis=0, method="inverted_cdf")
         return found[0] if np.ndim(q) == 0 else found
 
     def latent(self, given: Any, y: Any, seed: int = 0) -> np.ndarray:
@@ -163,11 +164,12 @@ class Twin:
         A value of a lattice, or an atom, stands for an interval of latents; one of them is drawn, by `seed`.
         """
         check_whole("seed", seed, 0)
-        x, values = self._features(given), self._observed(given, y)
+        self.demand("pull", "latent")
+        x, values = self._observed(given, y)
         rng = np.random.default_rng(seed)
-        if self.joint:
+        if not self.law_rises:
             spread = [t.dequantiser.spread(values[:, i], rng) for i, t in enumerate(self.outputs)]
-            return self._pulled(x, np.stack(spread, axis=1))[0]
+            return self.law.pull(x, np.stack(spread, axis=1))
         below, above = self._latent_cells(x, values)
         return mass.draw_between(below, above, rng)
 
@@ -177,14 +179,19 @@ class Twin:
         For a joint twin (rows,), the log density of all targets together. Its lattice values count with the mean
         density over their cells times the volume, from 64 points a row.
         """
-        x, values = self._features(given), self._observed(given, y)
+        self.demand("density", "log_prob")
+        x, values = self._observed(given, y)
         if self.joint:
             return mass.joint_log_prob(self, x, values)
-        z, slope = self._pulled(x, self._continuous(values))
-        density = mass.log_normal(z) + slope - np.log([target.scale for target in self.outputs])
+        density = self.law.log_density(x, self._continuous(values))
         discrete = np.stack([self._discrete(i, values[:, i]) for i in range(values.shape[1])], axis=1)
         if not discrete.any():
             return density
+        self.demand("pull", "log_prob of lattice values and atoms")
+        if not self.law_rises:
+            raise InputError(
+                "log_prob of lattice values and atoms needs a law that rises with a latent of each target"
+            )
         return np.where(discrete, mass.log_between(*self._latent_cells(x, values)), density)
 
     def outside(self, given: Any) -> np.ndarray:
@@ -203,6 +210,7 @@ class Twin:
         `core.push(core.params, x, z)` turns raw inputs x (rows, inputs) and latents z (rows, core.latents) into raw
         targets (rows, targets), in single precision; categories are codes on both sides.
         """
+        self.demand("networks", "core, for rollouts, environments and planners,")
         return self._core
 
     def distil(self, rows: int = 8_192, steps: int = 6_000, seed: int = 0, progress: bool | None = None) -> Twin:
@@ -219,6 +227,9 @@ class Twin:
         """
         from forebear.twin.distil import distil
 
+        self.demand("pull", "distil")
+        if not (self.joint or self.law_rises):
+            raise InputError("distil needs a law that rises with a latent of each target, and this one does not")
         check_whole("rows", rows, 1)
         check_whole("steps", steps, 1)
         check_whole("seed", seed, 0)
@@ -278,7 +289,7 @@ class Twin:
         """Scores and calibration on rows that the twin has not seen, inputs and targets in one table.
 
         Arguments:
-            held_out: the table.
+            held_out: the table; `Found.validate` takes the rows that were set aside when the twin was fitted.
             full: the twin on all candidates, `found.twin(pruned=False)`, to say how much worse this one is at most.
             exact: where the law is known, a system of `forebear.systems` or its oracle, to measure the distance to.
         """
@@ -289,9 +300,9 @@ class Twin:
     def plot_law(self, given: Any, target: str | None = None, ax: Axes | None = None) -> Axes:
         """The law of one target at up to five rows of inputs: density, or probabilities; medians and the middle 50%
         and 90% below."""
-        from forebear.report.laws import law_figure
+        from forebear.twin.shown import plot_law
 
-        return law_figure(self, given, target, ax)
+        return plot_law(self, given, target, ax)
 
     def export_onnx(self, file: str | Path) -> None:
         """Write a distilled twin as an ONNX graph, for use without forebear; needs the extra `onnx`.
@@ -301,6 +312,8 @@ class Twin:
         """
         from forebear.twin.export import export_onnx
 
+        self.demand("networks", "export_onnx")
+        self.demand("pull", "export_onnx")
         export_onnx(self, file)
 
     def save(self, folder: str | Path) -> None:
@@ -308,12 +321,55 @@ class Twin:
         reads it back."""
         from forebear.twin.store import save_twin
 
+        self.demand("networks", "save")
         save_twin(self, folder)
+
+    @cached_property
+    def law(self) -> TwinLaw:
+        """The law on raw matrices, whatever it is made of."""
+        if isinstance(self.model, TwinLaw):
+            return self.model
+        centre, scale = (np.array([getattr(target, name) for target in self.outputs]) for name in ("centre", "scale"))
+        return ModelLaw(self.encoder, self.model, centre, scale)
+
+    @cached_property
+    def law_rises(self) -> bool:
+        """Whether the law is a quantile map: each target rises with a latent of its own.
+
+        Where a law does not say, some rows are looked at: an invertible map rises everywhere or falls everywhere.
+        """
+        if self.joint or self.law.rises is not None:
+            return not self.joint and bool(self.law.rises)
+        some = self.rows[:_LOOKED_AT]
+        ends = np.broadcast_to(np.array([-1.0, 1.0])[:, None, None], (2, len(some), self.law.latents))
+        low, high = self.law.push(some, ends)
+        return bool((low < high).all())
+
+    def at_latents(self, given: Any, z: np.ndarray) -> np.ndarray:
+        """The targets (some, rows, targets) at latents z that broadcast to (some, rows, latents)."""
+        x = read_matrix(given, self.columns, "given")
+        shape = (len(z), len(x), self.law.latents)
+        return self._values(self.law.push(x, np.broadcast_to(z, shape)))
+
+    def demand(self, part: Part, what: str) -> None:
+        """Refuse, in one line, what needs a part that the law lacks."""
+        lack = self.law.lacks.get(part)
+        if lack is None:
+            return
+        if part == "networks":
+            remedy = "call distil() first" if self._distils else "fit the twin with sampler='flow'"
+            raise InputError(f"{what} needs a law that can be compiled and written down, and {lack}: {remedy}")
+        raise InputError(f"{what} needs {_NEEDS[part]}, and {lack}")
+
+    @property
+    def _distils(self) -> bool:
+        return "pull" not in self.law.lacks and (self.joint or self.law_rises)
 
     @cached_property
     def _core(self) -> Core:
         centre, scale = (np.array([getattr(target, name) for target in self.outputs]) for name in ("centre", "scale"))
         outputs = OutputCode.of(centre, scale, [target.collapser for target in self.outputs])
+        assert isinstance(self.model, TwinModel)
         return make_core(self.encoder.numbers, self.model, outputs, *self._ends, self._scale)
 
     @property
@@ -325,48 +381,16 @@ class Twin:
         low = np.array([-np.inf if r is None else r.low for r in self.ranges])
         return low, np.array([np.inf if r is None else r.high for r in self.ranges])
 
-    def _features(self, given: Any) -> np.ndarray:
-        return self.encoder.single(read_matrix(given, self.columns, "given"))
-
-    def _observed(self, given: Any, y: Any) -> np.ndarray:
-        values = read_matrix(y, self.outputs, "y")
-        rows = len(read_matrix(given, self.columns, "given"))
-        if len(values) != rows:
-            raise InputError(f"y has {len(values)} rows and given has {rows}: give one row of y for each")
-        return values
-
-    def _map(self, x: np.ndarray, z: np.ndarray) -> np.ndarray:
-        """The quantile map at the same latents z (some,) for every row and target: (some, rows, targets)."""
-        shape = (len(z), len(x), len(self.outputs))
-        return self._values(self._pushed(x, np.broadcast_to(z[:, None, None], shape)))
-
-    def _pushed(self, x: np.ndarray, z: np.ndarray) -> np.ndarray:
-        """Standardised outputs (some, rows, targets) at features x (rows, features) and latents of that shape."""
-
-        def arguments(piece: slice) -> tuple[np.ndarray, ...]:
-            which, rows = np.divmod(np.arange(piece.start, piece.stop), len(x))
-            return x[rows], z[which, rows]
-
-        [y] = in_pieces(self._push, arguments, len(z) * len(x), len(self.outputs))
-        return y.reshape(z.shape)
-
-    def _push(self, x: np.ndarray, z: np.ndarray) -> tuple[Array]:
-        return (_push(self.model, x, z),)
-
-    def _pulled(self, x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Latents and log slopes of continuous values y (rows, targets) in the data's units."""
-        scaled = np.stack([(y[:, i] - t.centre) / t.scale for i, t in enumerate(self.outputs)], axis=1)
-
-        def arguments(piece: slice) -> tuple[np.ndarray, ...]:
-            return x[piece], scaled[piece]
-
-        z, slope = in_pieces(lambda *both: _pull(self.model, *both), arguments, len(x), len(self.outputs))
-        return z, slope
+    def _observed(self, given: Any, y: Any) -> tuple[np.ndarray, np.ndarray]:
+        x, values = read_matrix(given, self.columns, "given"), read_matrix(y, self.outputs, "y")
+        if len(values) != len(x):
+            raise InputError(f"y has {len(values)} rows and given has {len(x)}: give one row of y for each")
+        return x, values
 
     def _values(self, y: np.ndarray) -> np.ndarray:
-        """Standardised outputs (…, targets) in the data's units, in place."""
+        """Continuous outputs (…, targets) as values of the data, in place."""
         for i, target in enumerate(self.outputs):
-            y[..., i] = target.collapser.collapse(y[..., i] * target.scale + target.centre)
+            y[..., i] = target.collapser.collapse(y[..., i])
         return y
 
     def _continuous(self, values: np.ndarray) -> np.ndarray:
@@ -380,20 +404,10 @@ class Twin:
     def _latent_cells(self, x: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Latents at both ends of the cell of each value; an open end is at infinity."""
         cells = [target.dequantiser.cells(values[:, i]) for i, target in enumerate(self.outputs)]
-        below, above = (self._pulled(x, np.stack([cell[side] for cell in cells], axis=1))[0] for side in (0, 1))
+        below, above = (self.law.pull(x, np.stack([cell[side] for cell in cells], axis=1)) for side in (0, 1))
         for i, target in enumerate(self.outputs):
             if target.open_ends[0]:
                 below[cells[i][0] <= target.dequantiser.low[0], i] = -np.inf
             if target.open_ends[1]:
                 above[cells[i][1] >= target.dequantiser.high[-1], i] = np.inf
         return below, above
-
-
-@eqx.filter_jit
-def _push(model: TwinModel, x: ArrayLike, z: ArrayLike) -> Array:
-    return model.push(jnp.asarray(x), jnp.asarray(z))
-
-
-@eqx.filter_jit
-def _pull(model: TwinModel, x: ArrayLike, y: ArrayLike) -> tuple[Array, Array]:
-    return model.pull_with_slope(jnp.asarray(x), jnp.asarray(y))

@@ -14,7 +14,7 @@ from scipy.stats import kstest
 from forebear.data.column import Column
 from forebear.data.source import open_frame
 from forebear.discovery.dependence import Clearing, features, judge_each, judge_pairs, latent_features, verdict_of
-from forebear.errors import InputError
+from forebear.errors import InputError, near_miss
 from forebear.twin.given import read_matrix
 from forebear.twin.scores import binned_wasserstein, crps, mean_interval, wasserstein
 
@@ -94,15 +94,21 @@ class Validation:
 
     def plot(self) -> Figure:
         """PIT histogram and coverage of each target."""
-        from forebear.report.calibration import calibration_figure
+        from forebear.plots.calibration import calibration_figure
 
-        return calibration_figure(self)
+        return calibration_figure(self._pit_of(list(self.scores)))
 
     def plot_calibration(self, target: str | None = None, ax: Axes | None = None) -> Axes:
-        """Coverage of the central intervals, a line a target, or of one target alone; the diagonal is right."""
-        from forebear.report.calibration import coverage_figure
+        """Coverage of the central intervals, a line per target, or of one target alone; the diagonal is right."""
+        from forebear.plots.calibration import coverage_figure
 
-        return coverage_figure(self, target, ax)
+        if target is not None and target not in self.scores:
+            raise InputError(f"target: '{target}' was not validated. {near_miss(target, self.scores)}")
+        return coverage_figure(self._pit_of(list(self.scores) if target is None else [target]), ax)
+
+    def _pit_of(self, targets: list[str]) -> dict[str, np.ndarray]:
+        names = list(self.scores)
+        return {target: self.pit[:, names.index(target)] for target in targets}
 
 
 def validate(twin: Twin, held_out: Any, *, full: Twin | None, exact: Any, seed: int) -> Validation:
@@ -111,9 +117,15 @@ def validate(twin: Twin, held_out: Any, *, full: Twin | None, exact: Any, seed: 
     y = read_matrix(frame, twin.outputs, "held_out")
     rng = np.random.default_rng(seed)
     draws = twin.sample(frame, n=_DRAWS, seed=seed)
-    z = twin.latent(frame, y, seed=seed)
-    # The latents of a joint law belong to no target alone: there a value's place is that among the draws.
-    pit = _ranks(draws, y, rng) if twin.joint else ndtr(z)
+    # The latents of a joint law belong to no target alone, and some laws have no way back to them: there a value's
+    # place is that among the draws.
+    if twin.law_rises and "pull" not in twin.law.lacks:
+        z = twin.latent(frame, y, seed=seed)
+        pit = ndtr(z)
+    else:
+        pit = _ranks(draws, y, rng)
+        own = twin.joint and "pull" not in twin.law.lacks and twin.law.latents == y.shape[1]
+        z = twin.latent(frame, y, seed=seed) if own else ndtri(np.clip(pit, 1e-9, 1 - 1e-9))
     losses = np.stack([crps(draws[..., i], y[:, i]) for i in range(y.shape[1])], axis=1)
     others = None if full is None else _losses_of_full(twin, full, frame, y, seed)
     distances = _binned(twin, draws, y) if exact is None else _exact(twin, exact, frame, rng)
@@ -195,7 +207,7 @@ def _independence(
         return [(None, None)] * z.shape[1]
     some = np.sort(rng.permutation(len(frame))[:_TESTED])
     x = read_matrix(frame, twin.columns, "held_out")[some]
-    columns = [Column(c.name, c.kind, x[:, i], c.levels, c.period) for i, c in enumerate(twin.columns)]  # type: ignore[arg-type]
+    columns = [Column(c.name, c.kind, x[:, i], c.levels, c.period) for i, c in enumerate(twin.columns)]
     varied = [column for column in columns if len(np.unique(column.values)) > 1]
     units = {column.name: [features(column)] for column in varied}
     if not units:

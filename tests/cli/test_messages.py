@@ -16,13 +16,14 @@ import forebear as fb
 from forebear.api.found import Found
 from forebear.data.question import Question
 from forebear.discovery.embed import Lengthscales
+from forebear.discovery.record import Discovery
 from forebear.systems import heat, langevin, pendulum
 
 
 def _found() -> Found:
     path = fb.Path(("a", "b"), ("b", "a"), (0.1, 0.1, 0.9), np.ones((3, 2)), (1.0,) * 3, Lengthscales({}, 1.0))
     question = Question("y", ("a", "b"), {"a": ("a",), "b": ("b",)}, ())
-    return Found({"y": question}, ({"y": path},), ({"y": ("a",)},), ({},), {"rule": "nsr-jump"}, 0.0)
+    return Found(Discovery({"y": question}, ({"y": path},), ({"y": ("a",)},), ({},), {"rule": "nsr-jump"}, 0.0))
 
 
 def _twin() -> fb.Twin:

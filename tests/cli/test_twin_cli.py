@@ -13,6 +13,7 @@ import pytest
 
 import forebear as fb
 from forebear.cli import main
+from forebear.twin.fit import fit_twin
 
 TINY: dict[str, Any] = {"steps": 20, "width": 8, "depth": 1}
 Cli = Callable[..., tuple[int, str, str]]
@@ -88,6 +89,30 @@ def test_a_run_without_a_twin_gets_one(cli: Cli, home: Path, monkeypatch: pytest
     assert (home / "second" / "twin" / "twin.json").is_file()
     monkeypatch.setattr(fb.Found, "twin", None)
     assert cli("sample", "second", "--given", "rows.csv") == (0, first, "")
+
+
+def test_sample_and_report_share_one_twin(cli: Cli, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is fitted once, and judged on rows that it has not seen."""
+    found = fb.load(home / "run")
+    found.save(home / "third")
+    fits: list[str] = []
+    whole = fit_twin
+
+    def fit(table: Any, inputs: Any, **options: Any) -> fb.Twin:
+        fits.append("full" if len(inputs["y"]) > 1 else "pruned")
+        return whole(table, inputs, **options)
+
+    monkeypatch.setattr("forebear.api.twins.fit_twin", fit)
+    twin = found.twin(**TINY)
+    assert cli("sample", "third", "--given", "rows.csv", "--n", "1")[0] == 0
+    assert fits == ["pruned"]
+    status, _, err = cli("report", "third")
+    assert status == 0 and "fitting the laws of the page" in err
+    assert fits == ["pruned", "full"]
+    page = (home / "third" / "report.html").read_text(encoding="utf-8")
+    assert f'"judged":{{"rows":{len(twin.test_rows)},"what":"rows set aside before the twins were fitted"}}' in page
+    assert cli("report", "third", "--out", "again.html")[2] == "" and fits == ["pruned", "full"]
+    assert (home / "again.html").read_text(encoding="utf-8") == page
 
 
 @pytest.mark.parametrize(

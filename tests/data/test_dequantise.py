@@ -10,7 +10,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from forebear.data import Dequantiser, find_atoms
+from forebear.data.dequantise import Dequantiser, find_atoms
 
 RNG = np.random.default_rng(0)
 NORMAL = RNG.normal(size=2000)

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from forebear.data import lagged
+from forebear.data.lagged import lagged
 from forebear.errors import InputError
 
 

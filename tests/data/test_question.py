@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from forebear.data import Question, ask, check_questions, read_columns
+from forebear.data.question import Question, ask, check_questions
+from forebear.data.table import read_columns
 from forebear.errors import InputError
 
 COLUMNS = ["a", "b", "c", "y", "z"]

@@ -12,7 +12,8 @@ from hypothesis import given, settings, target
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from forebear.data import open_frame, read_columns
+from forebear.data.source import open_frame
+from forebear.data.table import read_columns
 from forebear.errors import InputError
 
 NUMBERS = st.floats(-1e140, 1e140, allow_subnormal=False)

@@ -17,7 +17,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from forebear.data import Table, open_frame, read_columns
+from forebear.data.source import open_frame
+from forebear.data.table import Table, read_columns
 from forebear.errors import InputError
 
 

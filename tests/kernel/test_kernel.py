@@ -26,6 +26,7 @@ from forebear.kernel.truncated import truncated_solve
 from forebear.kernel.tune import Choice, choose, cross_errors
 from forebear.kinds.category import Category
 from forebear.kinds.periodic import Periodic
+from forebear.storage.records import from_record, to_record
 
 ROWS, INPUTS = 40, 6
 
@@ -177,7 +178,7 @@ def test_a_walk_goes_on_from_the_fits_that_are_known(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(pruning, "ridge", counted)
     again = prune(x, y, units, nugget=1.0, fits=fits)
     assert len(asked) == 1 and fits.found[()] == last
-    assert [path.record() for path in again] == [path.record() for path in whole]
+    assert to_record(again) == to_record(whole)
 
 
 def test_a_rough_kernel_that_does_not_fit_is_refused_with_the_number_that_would() -> None:
@@ -269,7 +270,7 @@ def test_several_removed_at_once_leave_the_same_few() -> None:
     assert sorted(many.removed) == sorted(one.removed) and len(many.nsr) == 121
     shared = np.flatnonzero(np.diff(many.fits) == 0)
     assert len(shared) and all(many.increments[step] == 0 for step in shared)
-    restored = pruning.Path.restore(many.record())
+    restored = from_record(pruning.Path, to_record(many))
     assert restored.fits == many.fits and restored.frame()["fit"].tolist() == list(many.fits)
 
 

@@ -17,14 +17,14 @@ import networkx as nx
 import numpy as np
 import pandas as pd
 import pytest
-from reports import HOSTILE_INPUT, HOSTILE_TARGET, full_size_twin, made_by_hand, verdict
+from reports import HOSTILE_INPUT, HOSTILE_TARGET, changed, full_size_twin, made_by_hand, verdict
 from toys import toy_twin
 
 import forebear as fb
 from forebear.cli import main
 from forebear.data.question import Question
 from forebear.data.table import read_columns
-from forebear.report.evidence import Evidence
+from forebear.report.evidence import LawEvidence
 from forebear.report.kept import keep_evidence, kept_evidence
 from forebear.report.page import as_data
 from forebear.report.sentences import answers, plain
@@ -34,7 +34,7 @@ Cli = Callable[..., tuple[int, str, str]]
 
 
 def sentence(found: fb.Found, target: str = "y") -> str:
-    return plain(answers(found)[target])
+    return plain(answers(found.record)[target])
 
 
 def document(file: Path) -> dict[str, Any]:
@@ -52,7 +52,7 @@ def found() -> fb.Found:
     frame["y"] = frame["a"] + rng.normal(size=400)
     frame["w"] = frame["b"] * rng.normal(size=400)
     made = made_by_hand(["y", "w"], ["a", "b", "c"], {"y": ["a"], "w": ["a", "b"]})
-    return replace(made, table=read_columns(frame, "rig.csv", list(frame.columns)))
+    return fb.Found(made.record, read_columns(frame, "rig.csv", list(frame.columns)))
 
 
 @pytest.fixture(scope="module")
@@ -101,14 +101,14 @@ class TestSentences:
 
     def test_several_runs(self) -> None:
         found = made_by_hand(["y"], self.units, {"y": ["a", "b"]})
-        three = replace(
+        three = changed(
             found,
             runs=found.runs * 3,
             choices=(*found.choices * 2, {"y": ("a",)}),
             certified=found.certified * 3,
         )
         assert sentence(three).startswith("y depends on a and b (2 of 3 runs); nothing else in the table")
-        other = replace(three, choices=(found.choices[0], {"y": ("a",)}, {"y": ("a",)}))
+        other = changed(three, choices=(found.choices[0], {"y": ("a",)}, {"y": ("a",)}))
         told = "y depends on a. The runs disagree; the evidence shown is of the first, which chose a and b."
         assert sentence(other) == told
 
@@ -119,7 +119,7 @@ class TestSentences:
     def test_kept_by_request_and_candidates(self) -> None:
         found = made_by_hand(["y", "w"], self.units, {"y": ["a"]})
         y = Question("y", ("a", "b"), {"a": ("a",)}, ("b",))
-        told = sentence(replace(found, questions={**found.questions, "y": y}))
+        told = sentence(changed(found, questions={**found.questions, "y": y}))
         assert told.startswith("y depends on a, beside b (kept by request); no other candidate is needed")
 
 
@@ -147,12 +147,12 @@ def test_the_call_is_the_one_that_was_made(found: fb.Found) -> None:
 
     q = Question("y", ("a", "b", "c"), {"pair": ("a", "b")}, ("c",))
     settings = {**found.settings, "steps": 300, "rule": "MyRule", "joint": True}
-    other = replace(found, questions={**found.questions, "y": q}, settings=settings)
-    text = call(other)
+    other = changed(found, questions={**found.questions, "y": q}, settings=settings)
+    text = call(other.record, other.table)
     assert "keep={'y': ['c']}" in text and "groups={'pair': ['a', 'b']}" in text
     assert "rule=...," in text and "steps=300" in text
-    assert command(other) is None
-    told = command(replace(other, settings={**settings, "rule": "nsr-jump"}))
+    assert command(other.record, other.table) is None
+    told = command(replace(other.record, settings={**settings, "rule": "nsr-jump"}), other.table)
     assert told is not None and "--keep y=c --group pair=a,b" in told and "--set steps=300" in told
 
 
@@ -169,7 +169,7 @@ def test_no_twin(found: fb.Found, tmp_path: Path) -> None:
     found.report(tmp_path / "a.html", twin=False)
     data = document(tmp_path / "a.html")
     assert data["twin"] is None and data["hasTable"] and data["targets"][0]["calibration"] is None
-    replace(found, table=None).report(tmp_path / "b.html")
+    fb.Found(found.record).report(tmp_path / "b.html")
     data = document(tmp_path / "b.html")
     assert data["twin"] is None and not data["hasTable"] and data["about"]["command"] is None
 
@@ -260,9 +260,9 @@ def test_a_twin_that_does_not_fit(found: fb.Found, twin: fb.Twin, tmp_path: Path
     with pytest.raises(fb.InputError, match="twin has the targets"):
         found.report(file, toy_twin(found.table.frame(), {"y": ["a"]}))
     with pytest.raises(fb.InputError, match="twin is joint"):
-        replace(found, table=None).report(file, replace(twin, joint=True))
+        fb.Found(found.record).report(file, replace(twin, joint=True))
     with pytest.raises(fb.InputError, match="saved without its table"):
-        replace(found, table=None).report(file, twin=True)
+        fb.Found(found.record).report(file, twin=True)
 
 
 @pytest.fixture
@@ -296,21 +296,21 @@ def test_what_was_fitted_is_kept(
     cli: Cli, found: fb.Found, twin: fb.Twin, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert found.table is not None
-    told = Evidence(twin, twin.validate(found.table.frame().head(80), full=twin), "rows set aside")
+    told = LawEvidence(twin, twin.validate(found.table.frame().head(80), full=twin), "rows set aside")
     fits: list[int] = []
 
-    def fit(*arguments: Any, seed: int, **options: Any) -> Evidence:
+    def fit(*arguments: Any, seed: int, **options: Any) -> LawEvidence:
         fits.append(seed)
         return told
 
-    monkeypatch.setattr("forebear.cli.reporting.evidence", fit)
+    monkeypatch.setattr("forebear.api.pages.fitted_evidence", fit)
     found.save(tmp_path / "run")
     status, _, err = cli("report", "run", "--out", "a.html")
     assert status == 0 and "fitting the laws" in err
     assert cli("report", "run", "--out", "b.html")[2] == "" and fits == [0]
     assert (tmp_path / "a.html").read_bytes() == (tmp_path / "b.html").read_bytes()
     cli("report", "run", "--seed", "3", "--out", "c.html")
-    replace(found, seconds=2.0).save(tmp_path / "run")
+    changed(found, seconds=2.0).save(tmp_path / "run")
     cli("report", "run", "--seed", "3", "--out", "c.html")
     (tmp_path / "run" / "report" / "checks.safetensors").write_bytes(b"broken")
     cli("report", "run", "--seed", "3", "--out", "c.html")
@@ -406,7 +406,7 @@ def test_figures_refuse(found: fb.Found, twin: fb.Twin, call: Callable[..., Any]
 def test_what_is_kept_for_the_next_page_comes_back_with_its_joint_part(twin: fb.Twin, tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     rows = pd.DataFrame(rng.normal(size=(60, 4)), columns=["a", "b", "y", "w"])
-    told = Evidence(twin, twin.validate(rows), "these rows", replace(twin, joint=True))
+    told = LawEvidence(twin, twin.validate(rows), "these rows", replace(twin, joint=True))
     keep_evidence(told, tmp_path, {"seed": 0})
     again = kept_evidence(tmp_path, {"seed": 0})
     assert again is not None and again.joint is not None and again.joint.joint and not again.twin.joint

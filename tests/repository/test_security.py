@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 
 import forebear
-from forebear.data import open_frame
+from forebear.data.source import open_frame
 from forebear.storage import memory
 from forebear.storage.arrays import load_arrays
 from forebear.storage.files import read_json

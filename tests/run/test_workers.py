@@ -12,6 +12,7 @@ from mortal import Line, Mortal
 
 import forebear as fb
 from forebear.run.engine import Unfinished, as_done, spread
+from forebear.storage.records import to_record
 
 QUICK: dict[str, Any] = {"rule": "nsr-jump", "folds": 1, "distilled": 50, "candidates": ["a", "b"], "runs": 3}
 QUICK |= {"lengthscale": 1.0, "latent_lengthscale": 1.0, "nugget": 1.0}
@@ -35,7 +36,7 @@ class _Immortal:
 
 
 def answers(found: fb.Found) -> list[Any]:
-    return [path.record() for run in found.runs for path in run.values()]
+    return [to_record(path) for run in found.runs for path in run.values()]
 
 
 def test_a_worker_that_dies_is_replaced(table: pd.DataFrame, whole: fb.Found, tmp_path: Path) -> None:

@@ -19,6 +19,7 @@ from forebear.discovery.certificate import Certificate
 from forebear.discovery.dependence import Verdict
 from forebear.discovery.embed import Lengthscales
 from forebear.discovery.path import Path
+from forebear.discovery.record import Discovery
 from forebear.flow.network import Network
 from forebear.twin.settings import TwinSettings
 from forebear.twin.spline import SplineModel
@@ -71,7 +72,13 @@ def made_by_hand(
         )
         certificates[target] = replace(plain, **fields)
     settings = {"preset": "fast", "rule": "certified" if certified else "nsr-jump", "runs": 1, "seed": 7}
-    return fb.Found(questions, (paths,), (choices,), (certificates if certified else {},), settings, 1.5)
+    found = Discovery(questions, (paths,), (choices,), (certificates if certified else {},), settings, 1.5)
+    return fb.Found(found)
+
+
+def changed(found: fb.Found, **fields: Any) -> fb.Found:
+    """The same result with some fields of its record changed."""
+    return fb.Found(replace(found.record, **fields), found.table)
 
 
 def full_size_twin(targets: Sequence[str], inputs: Sequence[str], ancestors: Mapping[str, Sequence[str]]) -> Twin:
@@ -124,4 +131,4 @@ def every_kind() -> tuple[pd.DataFrame, fb.Found]:
     quick: dict[str, Any] = {"distilled": 40, "nugget": 1.0, "lengthscale": 1.0, "sampler": "mean", "steps": 5}
     quick |= {"width": 8, "depth": 1, "rule": lambda path: path.units[:1]}
     found = fb.discover(table, list(ancestors), periodic={"heading": 360.0}, **quick)
-    return table, replace(found, choices=made.choices, certified=made.certified, runs=made.runs)
+    return table, changed(found, choices=made.choices, certified=made.certified, runs=made.runs)

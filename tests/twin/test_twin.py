@@ -17,7 +17,7 @@ from scipy.stats import kstest, norm
 import forebear as fb
 from forebear.api.found import Found
 from forebear.data.table import read_columns
-from forebear.twin import batches
+from forebear.twin import batches, law
 from forebear.twin.fit import fit_twin
 from forebear.twin.settings import TwinSettings
 from forebear.twin.twin import Twin
@@ -229,9 +229,9 @@ def test_draws_do_not_depend_on_pieces(twin: Twin, fresh: pd.DataFrame, monkeypa
 
 def test_new_numbers_of_rows_seldom_compile(joint: Twin, monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[tuple[int, ...]] = []
-    push = Twin._push
+    push = law._push
     monkeypatch.setattr(batches, "LEAST", 16)
-    monkeypatch.setattr(Twin, "_push", lambda self, x, z: seen.append(x.shape) or push(self, x, z))
+    monkeypatch.setattr(law, "_push", lambda model, x, z: seen.append(x.shape) or push(model, x, z))
     for rows in (33, 50, 64):
         joint.sample({"x": np.zeros(rows)}, n=1)
     assert set(seen) == {(64, 1)}
@@ -350,7 +350,7 @@ def _found(frame: pd.DataFrame) -> Found:
         nugget=1.0,
         lengthscale=1.0,
     )
-    return replace(found, choices=(chosen,))
+    return Found(replace(found.record, choices=(chosen,)), found.table)
 
 
 @pytest.fixture(scope="module")
@@ -400,7 +400,7 @@ def test_a_saved_result_makes_the_same_twin(found: Found, tmp_path) -> None:
 
 
 def test_other_data_and_no_data(found: Found) -> None:
-    bare = replace(found, table=None)
+    bare = Found(found.record)
     with pytest.raises(fb.InputError, match="saved without its table: pass the table as data="):
         bare.twin()
     assert found.table is not None

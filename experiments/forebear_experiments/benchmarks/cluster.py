@@ -10,6 +10,7 @@ from contextlib import suppress
 from typing import Any
 
 from forebear.errors import InputError
+from forebear.storage.records import to_record
 
 
 def run(workers: int = 2, runs: int = 4, trajectories: int = 10, **arguments: Any) -> list[dict[str, Any]]:
@@ -29,7 +30,7 @@ def run(workers: int = 2, runs: int = 4, trajectories: int = 10, **arguments: An
     def discover(jobs: Any, repeats: int = runs) -> tuple[float, Any]:
         started = time.perf_counter()
         found = forebear.discover(system.table, **system.options(), runs=repeats, jobs=jobs, **arguments)
-        answer = [path.record() for of_run in found.runs for path in of_run.values()]
+        answer = to_record(found.runs)
         return time.perf_counter() - started, answer
 
     discover(1, 2)

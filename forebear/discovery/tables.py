@@ -9,10 +9,10 @@ from typing import Any
 
 import pandas as pd
 
-from forebear.api.found import Found
 from forebear.discovery.action import Action
+from forebear.discovery.record import Discovery
 from forebear.errors import InputError
-from forebear.storage.files import write_bytes
+from forebear.storage.files import check_output, write_bytes
 
 ENDINGS = (".csv", ".parquet", ".json")
 _SHARES = Action._fields
@@ -20,8 +20,8 @@ _EVIDENCE = ("p_value", "effect", "shift", "moves")
 _NUMBERS = ("frequency", "score", "p_value", "effect", "shift", *_SHARES)
 
 
-def flat_table(found: Found) -> pd.DataFrame:
-    """The work of `Found.to_frame`.
+def flat_table(found: Discovery) -> pd.DataFrame:
+    """Everything about every candidate of every target, a row each; see `Found.to_frame` for the columns.
 
     >>> import numpy as np
     >>> from forebear.data.question import Question
@@ -29,8 +29,8 @@ def flat_table(found: Found) -> pd.DataFrame:
     >>> from forebear.discovery.path import Path
     >>> path = Path(("a", "b"), ("b", "a"), (0.1, 0.1, 0.9), np.ones((3, 2)), (1.0,) * 3, Lengthscales({}, 1.0))
     >>> question = Question("y", ("a", "b"), {"a": ("a",), "b": ("b",)}, ())
-    >>> found = Found({"y": question}, ({"y": path},), ({"y": ("a",)},), ({},), {"rule": "nsr-jump"}, 0.0)
-    >>> found.to_frame()[["target", "candidate", "ancestor", "removed_at"]]
+    >>> found = Discovery({"y": question}, ({"y": path},), ({"y": ("a",)},), ({},), {"rule": "nsr-jump"}, 0.0)
+    >>> flat_table(found)[["target", "candidate", "ancestor", "removed_at"]]
       target candidate  ancestor  removed_at
     0      y         a      True           2
     1      y         b     False           1
@@ -38,9 +38,9 @@ def flat_table(found: Found) -> pd.DataFrame:
     ancestors, frequencies = found.ancestors, found.frequencies
     rows = []
     for target in found.targets:
-        scores, removed = found._first_scores(target), found.runs[0][target].removed
+        scores, removed = found.first_scores(target), found.runs[0][target].removed
         evidence, acts = _evidence(found, target)
-        for unit in found._places(target):
+        for unit in found.order(target):
             row: dict[str, Any] = {
                 "target": target,
                 "candidate": unit,
@@ -57,40 +57,34 @@ def flat_table(found: Found) -> pd.DataFrame:
     return frame.astype(dict.fromkeys(_NUMBERS, float)).assign(removed_at=whole)
 
 
-def _evidence(found: Found, target: str) -> tuple[dict[Any, dict[Any, Any]], dict[Any, dict[Any, Any]]]:
-    certificate = found.certified[0].get(target)
+def _evidence(found: Discovery, target: str) -> tuple[dict[Any, dict[Any, Any]], dict[Any, dict[Any, Any]]]:
+    certificate = found.certificate(target)
     if certificate is None:
         return {}, {}
     evidence = certificate.frame().filter(list(_EVIDENCE))
     return evidence.to_dict("index"), certificate.actions_frame().to_dict("index")
 
 
-def check_table_file(file: str | Path, option: str = "") -> None:
+def check_table_file(file: str | Path, option: str = "") -> Path:
     """Refuse a place where the table could not be written, before the long work starts.
 
     >>> check_table_file("found.xlsx", "--table ")
     Traceback (most recent call last):
     forebear.errors.InputError: --table found.xlsx: the ending must be .csv, .parquet or .json
     """
-    place = Path(file)
-    if place.suffix.lower() not in ENDINGS:
-        raise InputError(f"{option}{file}: the ending must be .csv, .parquet or .json")
-    if place.is_dir():
-        raise InputError(f"{option}{file}: this is a folder: name a file in it")
-    if not place.parent.is_dir():
-        raise InputError(f"{option}{file}: there is no folder {place.parent}: make it first")
+    place = check_output(file, ENDINGS, option)
     if place.suffix.lower() == ".parquet":
         try:
             import pyarrow  # noqa: F401
         except ImportError:
             lacks = "needs pyarrow: run `pip install 'forebear[parquet]'`, or write .csv or .json"
             raise InputError(f"{option}{file}: {lacks}") from None
+    return place
 
 
-def save_table(found: Found, file: str | Path) -> None:
-    """The work of `Found.save_table`."""
-    check_table_file(file)
-    place, frame = Path(file), flat_table(found)
+def save_table(found: Discovery, file: str | Path) -> None:
+    """Write `flat_table` as .csv, .parquet or .json."""
+    place, frame = check_table_file(file), flat_table(found)
     if place.suffix.lower() == ".csv":
         content = frame.to_csv(index=False).encode()
     elif place.suffix.lower() == ".json":

@@ -1,4 +1,4 @@
-"""The graph of a result for other programs: a table, DOT, GraphML and JSON."""
+"""The graph of a result: for networkx, as a table, and as DOT, GraphML and JSON for other programs."""
 
 from __future__ import annotations
 
@@ -11,60 +11,76 @@ import networkx as nx
 import numpy as np
 import pandas as pd
 
-from forebear.api.found import Found
+from forebear.discovery.record import Discovery
 from forebear.errors import InputError, near_miss
-from forebear.storage.files import write_bytes
+from forebear.storage.files import check_output, write_bytes
 
 WEIGHTS = ("frequency", "effect", "score", "p_value")
-ENDINGS = (".dot", ".graphml", ".json")
 # XML has no place for these, not even escaped.
 _NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
-def adjacency(found: Found, weight: str | None = None) -> pd.DataFrame:
-    """The work of `Found.adjacency`.
+def graph_of(found: Discovery) -> nx.DiGraph:
+    """An edge from every ancestor to its target, with attributes score, p_value, effect, frequency and kept."""
+    graph = nx.DiGraph()
+    frequencies = found.frequencies
+    for target, question in found.questions.items():
+        graph.add_nodes_from([*question.keep, *question.units, target])
+    for target, ancestors in found.ancestors.items():
+        scores, certificate = found.first_scores(target), found.certificate(target)
+        for unit in ancestors:
+            kept = unit in found.questions[target].keep
+            verdict = None if certificate is None else certificate.verdicts.get(unit)
+            graph.add_edge(
+                unit,
+                target,
+                score=scores.get(unit),
+                p_value=None if verdict is None else verdict.p_value,
+                effect=None if verdict is None else verdict.effect,
+                frequency=1.0 if kept else frequencies[target][unit],
+                kept=kept,
+            )
+    return graph
+
+
+def adjacency(found: Discovery, weight: str | None = None) -> pd.DataFrame:
+    """The graph as a table: a row per input, a column per target; 1 for an ancestor, 0 otherwise.
+
+    With `weight`, an attribute of the edges, its value in place of 1, and NaN where there is no edge.
 
     >>> from forebear.data.question import Question
     >>> from forebear.discovery.embed import Lengthscales
     >>> from forebear.discovery.path import Path
     >>> path = Path(("a", "b"), ("b", "a"), (0.1, 0.1, 0.9), np.ones((3, 2)), (1.0,) * 3, Lengthscales({}, 1.0))
     >>> question = Question("y", ("a", "b"), {"a": ("a",), "b": ("b",)}, ())
-    >>> found = Found({"y": question}, ({"y": path},), ({"y": ("a",)},), ({},), {"rule": "nsr-jump"}, 0.0)
-    >>> found.adjacency()
+    >>> adjacency(Discovery({"y": question}, ({"y": path},), ({"y": ("a",)},), ({},), {"rule": "nsr-jump"}, 0.0))
        y
     a  1
     b  0
     """
     if weight is not None and weight not in WEIGHTS:
         raise InputError(f"weight: an edge has no '{weight}'. {near_miss(weight, WEIGHTS)}")
-    rows = list(dict.fromkeys(unit for target in found.targets for unit in found._places(target)))
-    table = pd.DataFrame(0 if weight is None else np.nan, index=rows, columns=list(found.targets))
-    for unit, target, edge in found.graph.edges(data=True):
+    table = pd.DataFrame(0 if weight is None else np.nan, index=list(found.inputs()), columns=list(found.targets))
+    for unit, target, edge in graph_of(found).edges(data=True):
         value = 1 if weight is None else edge[weight]
         table.loc[unit, target] = np.nan if value is None else value
     return table
 
 
-def save_graph(found: Found, file: str | Path) -> None:
-    """The work of `Found.save_graph`."""
-    place = Path(file)
+def save_graph(found: Discovery, file: str | Path) -> None:
+    """Write the graph as .dot, .graphml or .json."""
     writers = {".dot": _dot, ".graphml": _graphml, ".json": _json}
-    if place.suffix.lower() not in writers:
-        raise InputError(f"{file}: the ending must be .dot, .graphml or .json")
-    if place.is_dir():
-        raise InputError(f"{file}: this is a folder: name a file in it")
-    if not place.parent.is_dir():
-        raise InputError(f"{file}: there is no folder {place.parent}: make it first")
-    write_bytes(place, writers[place.suffix.lower()](plain_graph(found)))
+    place = check_output(file, tuple(writers))
+    write_bytes(place, writers[place.suffix.lower()](_plain_graph(found)))
     place.chmod(0o644)
 
 
-def plain_graph(found: Found) -> nx.DiGraph:
-    """`Found.graph` without attributes that are None, which no format knows, and with `target` at every node."""
-    graph = nx.DiGraph()
-    for name in found.graph:
+def _plain_graph(found: Discovery) -> nx.DiGraph:
+    """The graph without attributes that are None, which no format knows, and with `target` at every node."""
+    whole, graph = graph_of(found), nx.DiGraph()
+    for name in whole:
         graph.add_node(name, target=name in found.questions)
-    for unit, target, edge in found.graph.edges(data=True):
+    for unit, target, edge in whole.edges(data=True):
         graph.add_edge(unit, target, **{name: value for name, value in edge.items() if value is not None})
     return graph
 

@@ -1,0 +1,1 @@
+"""Figures of plain data: arrays, names and graphs in, an axis or a figure out."""
