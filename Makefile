@@ -3,19 +3,29 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+# Another version of JAX than constraints.txt pins: JAX="==0.8.*", JAX=">=0.8" for the newest, JAX=nightly.
+JAX ?=
+# Tests of one file stay together, in one of so many processes.
+WORKERS ?= 2
+PYTEST := $(BIN)/pytest -n $(WORKERS) --dist loadfile --durations=25
 
-.PHONY: help demo test test-all test-faults fuzz lint bench gallery pictures docs dist clean
+.PHONY: help demo test test-all test-faults test-wheel coverage fuzz lint hooks bench gallery pictures figures docs dist clean
 
 help:
 	@echo "make demo      which inputs shape which laws, on data that ships with forebear; writes forebear-demo/"
 	@echo "make test      lint, types and all tests that take seconds"
 	@echo "make test-all  the same, and the tests that train for minutes"
 	@echo "make test-faults  runs killed at random moments and disks that are full; writes results/faults.json (minutes)"
+	@echo "make test-wheel  the wheel, alone in an environment of its own, without extras (minutes)"
+	@echo "make coverage  the share of the code that the tests run; writes results/coverage.json (a quarter of an hour)"
 	@echo "make fuzz      half an hour of damaged files for every loader; writes results/fuzz.json"
 	@echo "make lint      lint and types alone"
+	@echo "make hooks     have git run lint and types before every commit"
 	@echo "make bench     every benchmark, as JSON, into results/ (hours)"
 	@echo "make gallery   the pages of experiments and benchmarks, docs/experiments.md and docs/benchmarks.md, from results/"
 	@echo "make pictures  the pictures of docs/method.md"
+	@echo "make figures   the numbers and tables in the documentation, from results/"
 	@echo "make docs      the documentation as a site, site/index.html"
 	@echo "make dist      wheels and source archives of forebear and of its experiments, into dist/"
 	@echo "make clean     remove .venv and caches"
@@ -24,24 +34,39 @@ demo: $(READY)
 	$(BIN)/forebear demo
 
 test: lint
-	$(BIN)/pytest -m "not slow"
+	$(PYTEST) -m "not slow"
 
 # With the extra for training policies, whose tests are left out otherwise.
 test-all: lint $(VENV)/.sb3
-	$(BIN)/pytest
+	$(PYTEST)
 
 test-faults: $(READY)
 	FOREBEAR_FAULTS=results/faults.json $(BIN)/pytest tests/run/test_faults.py
 
+test-wheel: $(VENV)/.docs
+	$(BIN)/pytest tests/repository/test_packaging.py
+
+# One process, so that what is counted does not depend on how tests are shared out; those that tests start count too.
+coverage: $(READY)
+	$(PIP) -c constraints.txt coverage
+	rm -f .coverage .coverage.*
+	$(BIN)/python -m coverage run -m pytest -m "not slow"
+	$(BIN)/python -m coverage combine --quiet
+	$(BIN)/python docs/making/coverage.py results/coverage.json
+
 # Once, by hand or at night: atheris is not among the tools of every day.
 fuzz: $(READY)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt atheris
+	$(PIP) -c constraints.txt atheris
 	$(BIN)/python fuzz/run.py --minutes 30 --out results/fuzz.json
 
 lint: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/pyright
+
+hooks: $(READY)
+	$(PIP) -c constraints.txt pre-commit
+	$(BIN)/pre-commit install
 
 # Each benchmark in a process of its own: `lorenz63` counts what a cold start costs. The file appears only when whole.
 bench: $(READY)
@@ -58,6 +83,9 @@ gallery: $(READY)
 pictures: $(READY)
 	$(BIN)/python docs/making/pictures.py docs/pictures
 
+figures: $(READY)
+	$(BIN)/python docs/making/figures.py --fix
+
 # Broken links and anything else that mkdocs warns about are errors.
 docs: $(VENV)/.docs
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
@@ -69,19 +97,20 @@ dist: $(VENV)/.docs
 	$(BIN)/python -m build --quiet --outdir dist experiments
 
 $(VENV)/.sb3: $(READY)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[sb3]"
+	$(PIP) -c constraints.txt -e ".[sb3]"
 	@touch $@
 
 $(VENV)/.docs: $(READY)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[docs]"
+	$(PIP) -c constraints.txt -e ".[docs]"
 	@touch $@
 
 $(READY): pyproject.toml experiments/pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; old = sys.version_info < (3, 11); sys.exit(f"forebear needs Python 3.11 or newer and $(PYTHON) is {sys.version.split()[0]}: try make PYTHON=python3.12" if old else 0)' \
 	  || { command -v $(PYTHON) > /dev/null || echo "there is no $(PYTHON): install Python 3.11 or newer, or name it with make PYTHON=..."; exit 1; }
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[dev]" -e ./experiments
+	$(PIP) -c constraints.txt -e ".[dev]" -e ./experiments
+	$(if $(JAX),$(PIP) --upgrade $(if $(filter nightly,$(JAX)),--pre jax jaxlib,"jax$(JAX)" "jaxlib$(JAX)"))
 	@touch $@
 
 clean:
-	rm -rf $(VENV) .pytest_cache .ruff_cache .hypothesis build dist site *.egg-info experiments/build experiments/*.egg-info
+	rm -rf $(VENV) .coverage .coverage.* .pytest_cache .ruff_cache .hypothesis build dist site *.egg-info experiments/build experiments/*.egg-info

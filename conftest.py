@@ -1,9 +1,11 @@
-"""Set before numerical libraries are loaded."""
+"""Set before numerical libraries are loaded, here and in every process that a test starts."""
 
 import gc
 import os
 import sys
 from collections.abc import Iterator
+from importlib.metadata import version
+from pathlib import Path
 
 import pytest
 
@@ -12,8 +14,12 @@ os.environ.setdefault("MPLBACKEND", "Agg")
 # OpenBLAS makes its threads wait for one another: beside another busy process a factorisation on two threads took
 # thirty times as long as on one. On an idle machine one thread is hardly slower at the sizes of the tests.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-# What is compiled in a test is nobody's business after it.
-os.environ.setdefault("JAX_ENABLE_COMPILATION_CACHE", "false")
+# Most of the time goes into compiling the same few shapes: one folder keeps them for the workers of a run, the
+# processes that tests start, and the next run. Tests of compilation itself say what they need.
+COMPILED = Path(__file__).parent / ".pytest_cache" / "compiled" / f"jax-{version('jaxlib')}"
+os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(COMPILED))
+os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
+os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES", "-1")
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -1,187 +1,64 @@
-"""A distilled twin as an ONNX graph: raw inputs and latents in, raw targets out, with no forebear in between."""
+"""Twins as files for other programs: the ending of a file's name says which exporter writes it."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Protocol
 
-import numpy as np
-
-from forebear.data.scaling import Encoder
 from forebear.errors import InputError
-from forebear.flow.network import Network
-from forebear.kinds.kind import Feature
-from forebear.storage.files import write_bytes
-from forebear.twin.encode import OutputCode
-from forebear.twin.spline import LEAST_SLOPE, LEAST_STEP, SplineModel
+from forebear.storage.files import check_output
+from forebear.twin.onnx_graph import OnnxExporter
 
 if TYPE_CHECKING:
     from forebear.twin.twin import Twin
 
-# 17 is old enough for every runtime in use; the graph needs nothing newer.
-_OPSET, _IR = 17, 8
+
+class Exporter(Protocol):
+    """Writes twins in one format. What it imports beyond forebear it imports in `export`."""
+
+    ending: str
+    """of the names of its files, such as ".onnx\""""
+    needs: str | None
+    """the extra of forebear that brings what it imports; None where nothing more is needed"""
+
+    def export(self, twin: Twin, file: Path) -> None:
+        """Write the file whole or not at all; refuse a twin that the format cannot hold, in one line."""
+        ...
 
 
-class _Graph:
-    """Nodes and constants in the order they were made; values are known by their names."""
+EXPORTERS: dict[str, Exporter] = {}
+"""by ending"""
 
-    def __init__(self, onnx: Any):
-        self.onnx = onnx
-        self.nodes: list[Any] = []
-        self.constants: list[Any] = []
 
-    def __call__(self, operator: str, *inputs: Any, **attributes: Any) -> str:
-        """Add a node and name its value; arrays and numbers among its inputs become constants."""
-        name = f"{operator.lower()}_{len(self.nodes)}"
-        names = [value if isinstance(value, str) else self.constant(value) for value in inputs]
-        self.nodes.append(self.onnx.helper.make_node(operator, names, [name], **attributes))
-        return name
+def register(exporter: Exporter) -> None:
+    """Let `twin.export` write files with this ending, here and in every program that imports the module of yours.
 
-    def constant(self, value: Any) -> str:
-        """A constant: whole numbers as int64, all others as float32."""
-        array = np.asarray(value)
-        array = array.astype(np.int64 if array.dtype.kind in "iu" else np.float32)
-        name = f"constant_{len(self.constants)}"
-        self.constants.append(self.onnx.numpy_helper.from_array(array, name))
-        return name
+    >>> register(OnnxExporter())
+    >>> sorted(EXPORTERS)
+    ['.onnx']
+    """
+    EXPORTERS[exporter.ending] = exporter
 
-    def columns(self, values: str, start: int, stop: int) -> str:
-        """Columns start … stop - 1 of a matrix."""
-        return self("Slice", values, np.array([start]), np.array([stop]), np.array([1]))
 
-    def count(self, condition: str) -> str:
-        """How many of each row hold, as a column (rows, 1) of whole numbers."""
-        return self("ReduceSum", self("Cast", condition, to=self.onnx.TensorProto.INT64), np.array([1]), keepdims=1)
+register(OnnxExporter())
+
+
+def export(twin: Twin, file: str | Path) -> None:
+    """Write a twin in the format that the file's ending names."""
+    place = check_output(file, tuple(EXPORTERS))
+    exporter = EXPORTERS[place.suffix.lower()]
+    try:
+        exporter.export(twin, place)
+    except ModuleNotFoundError as missing:
+        if exporter.needs is None:
+            raise
+        told = f"{file}: this format needs the package {missing.name}"
+        raise InputError(f"{told}: run `pip install 'forebear[{exporter.needs}]'`") from None
 
 
 def export_onnx(twin: Twin, file: str | Path) -> None:
-    """Write the graph; its values are x (rows, inputs), z (rows, targets) and y (rows, targets), all float32."""
+    """As `export` to a file of any name, which is an ONNX graph."""
     try:
-        import onnx
-    except ImportError:
+        OnnxExporter().export(twin, Path(file))
+    except ModuleNotFoundError:
         raise InputError("export_onnx needs the package onnx: run `pip install 'forebear[onnx]'`") from None
-    if not isinstance(twin.model, SplineModel):
-        raise InputError("only a distilled twin can be exported to ONNX: call twin.distil() first")
-    graph = _Graph(onnx)
-    core = twin.core().params
-    features = _features(graph, twin.encoder)
-    columns = _targets(graph, twin.model, features)
-    outputs = _raw(graph, core.outputs, columns)
-    graph.nodes.append(onnx.helper.make_node("Concat", outputs, ["y"], axis=1))
-    write_bytes(Path(file), _model(graph, twin).SerializeToString())
-
-
-def _model(graph: _Graph, twin: Twin) -> Any:
-    onnx = graph.onnx
-    shapes = {"x": len(twin.inputs), "z": len(twin.targets), "y": len(twin.targets)}
-    x, z, y = (
-        onnx.helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, ["rows", width])
-        for name, width in shapes.items()
-    )
-    made = onnx.helper.make_graph(graph.nodes, "twin", [x, z], [y], graph.constants)
-    opset = onnx.helper.make_opsetid("", _OPSET)
-    model = onnx.helper.make_model(made, opset_imports=[opset], ir_version=_IR, producer_name="forebear")
-    about = {"inputs": twin.inputs, "targets": twin.targets}
-    onnx.helper.set_model_props(model, {name: "\n".join(names) for name, names in about.items()})
-    onnx.checker.check_model(model)
-    return model
-
-
-def _features(graph: _Graph, encoder: Encoder) -> str:
-    """As the encoder has it, feature by feature."""
-    parts = []
-    for i, code in enumerate(encoder.codes):
-        column = graph.columns("x", i, i + 1)
-        parts += [_feature(graph, column, feature) for feature in code.features]
-    # No inputs: a matrix of no columns with as many rows as there are latents.
-    return graph("Concat", *parts, axis=1) if parts else graph.columns("z", 0, 0)
-
-
-def _feature(graph: _Graph, column: str, feature: Feature) -> str:
-    """`forebear.kinds.kind.curve` as nodes."""
-    if feature.curve == "line":
-        value = graph("Div", graph("Sub", column, feature.centre), feature.scale)
-    elif feature.curve in ("cos", "sin"):
-        turn = graph("Mul", graph("Sub", column, feature.centre), 2 * np.pi / feature.scale)
-        value = graph("Cos" if feature.curve == "cos" else "Sin", turn)
-    else:
-        compare = "Equal" if feature.curve == "equal" else "GreaterOrEqual"
-        value = graph("Cast", graph(compare, column, feature.centre), to=graph.onnx.TensorProto.FLOAT)
-    return value if feature.factor == 1 else graph("Mul", value, feature.factor)
-
-
-def _targets(graph: _Graph, model: SplineModel, features: str) -> list[str]:
-    """Standardised targets, a column (rows, 1) each."""
-    columns: list[str] = []
-    count = model.networks.weights[0].shape[0]
-    for i in range(count):
-        seen = features
-        if model.autoregressive:
-            later = [graph("Mul", graph.columns("z", j, j + 1), 0.0) for j in range(i, count)]
-            seen = graph("Concat", features, *columns, *later, axis=1)
-        outputs = _network(graph, model.networks, i, seen)
-        columns.append(_spline(graph, outputs, graph.columns("z", i, i + 1), model))
-    return columns
-
-
-def _network(graph: _Graph, networks: Network, i: int, hidden: str) -> str:
-    layers = list(zip(networks.weights, networks.biases, strict=True))
-    for place, (weight, bias) in enumerate(layers):
-        hidden = graph("Add", graph("MatMul", hidden, weight[i]), bias[i])
-        if place < len(layers) - 1:
-            hidden = graph("Mul", hidden, graph("Sigmoid", hidden))
-    return hidden
-
-
-def _spline(graph: _Graph, outputs: str, z: str, model: SplineModel) -> str:
-    """`Spline.of` and its value at z."""
-    g, reach = graph, model.reach
-    count = model.networks.biases[-1].shape[1] // 2
-    share = g("Mul", g("Softmax", g.columns(outputs, 1, count + 1), axis=1), 1 - count * LEAST_STEP)
-    across = g("Mul", g("Add", share, LEAST_STEP), 2 * reach)
-    rises = g("Add", g("Elu", g.columns(outputs, count + 1, 2 * count + 1)), 1 + LEAST_SLOPE)
-    up = g("Mul", rises, 2 * reach / count)
-    before = np.triu(np.ones((count, count + 1)), 1)
-    chords = g("Div", up, across)
-    late, early = g.columns(chords, 1, count), g.columns(chords, 0, count - 1)
-    middle = g("Div", g("Mul", g("Mul", late, early), 2.0), g("Add", late, early))
-    slopes = g("Concat", g.columns(chords, 0, 1), middle, g.columns(chords, count - 1, count), axis=1)
-    points = g("Sub", g("MatMul", across, before), reach)
-    heights = g("Add", g("MatMul", up, before - before[:, [count // 2]]), g.columns(outputs, 0, 1))
-
-    here = g.count(g("GreaterOrEqual", z, g.columns(points, 1, count)))
-    after = g("Add", here, 1)
-    left, low, chord, start = (g("GatherElements", v, here, axis=1) for v in (points, heights, chords, slopes))
-    right, high, end = (g("GatherElements", v, after, axis=1) for v in (points, heights, slopes))
-    return _piece(g, z, left, right, low, high, chord, start, end)
-
-
-def _piece(g: _Graph, z: str, left: str, right: str, low: str, high: str, chord: str, start: str, end: str) -> str:
-    """The rational quadratic between two points, and straight lines beyond them."""
-    share = g("Clip", g("Div", g("Sub", z, left), g("Sub", right, left)), 0.0, 1.0)
-    both = g("Mul", share, g("Sub", 1.0, share))
-    bend = g("Sub", g("Add", start, end), g("Mul", chord, 2.0))
-    below = g("Add", chord, g("Mul", bend, both))
-    above = g("Add", g("Mul", chord, g("Mul", share, share)), g("Mul", start, both))
-    inside = g("Add", low, g("Div", g("Mul", g("Sub", high, low), above), below))
-    tails = g("Mul", start, g("Min", g("Sub", z, left), 0.0)), g("Mul", end, g("Max", g("Sub", z, right), 0.0))
-    return g("Add", inside, g("Add", *tails))
-
-
-def _raw(graph: _Graph, code: OutputCode, columns: list[str]) -> list[str]:
-    """Back to the data's units, lattices and atoms, as `OutputCode` has it."""
-    found = []
-    for i, (y, table) in enumerate(zip(columns, code.targets, strict=True)):
-        raw = graph("Add", graph("Mul", y, code.scale[i]), code.centre[i])
-        if table.kind != "continuous":
-            passed = graph.count(graph("GreaterOrEqual", y, np.asarray(table.high)[None]))
-            here = graph("Min", passed, len(table.values) - 1)
-            value = graph("Gather", np.asarray(table.values), here, axis=0)
-            if table.kind == "atoms":
-                inside = graph("GreaterOrEqual", y, graph("Gather", np.asarray(table.low), here, axis=0))
-                atom = graph("And", inside, graph("Less", passed, len(table.values)))
-                moved = graph("Sub", raw, graph("Gather", np.asarray(table.shift), passed, axis=0))
-                value = graph("Where", atom, value, moved)
-            raw = value
-        found.append(raw)
-    return found

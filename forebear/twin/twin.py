@@ -304,6 +304,12 @@ class Twin:
 
         return plot_law(self, given, target, ax)
 
+    def export(self, file: str | Path) -> None:
+        """Write the twin for another program, in the format that the ending names; `.onnx`: see `export_onnx`."""
+        from forebear.twin.export import export
+
+        export(self, file)
+
     def export_onnx(self, file: str | Path) -> None:
         """Write a distilled twin as an ONNX graph, for use without forebear; needs the extra `onnx`.
 

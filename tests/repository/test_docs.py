@@ -2,8 +2,9 @@
 
 Every Python block of a page runs, page by page, in the order of the page. Blocks inside an HTML comment prepare the
 others and are not shown. `<!-- not run: reason -->` before a block leaves it out. Every `forebear` command in a shell
-block is parsed. In seconds, this happens without training (`pages.without_training`); the slow version takes the
-pages as they stand, and compares what is printed with the text blocks, numbers aside.
+block is parsed. In seconds, all of it is computed by networks that are trained briefly (`quick.trains_briefly`), and
+shapes, keys, and names in what is printed are compared with what the page shows; the slow version takes the pages as
+they stand, and compares answers as well, numbers aside.
 """
 
 from __future__ import annotations
@@ -16,7 +17,8 @@ from pathlib import Path
 
 import pytest
 import typer
-from pages import blocks, commands, run_page, without_training
+from pages import as_shown, blocks, commands, form, run_page
+from quick import trains_briefly
 
 import forebear as fb
 from forebear.cli import app, main
@@ -42,23 +44,34 @@ def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.mark.parametrize("page", WITH_CODE, ids=name_of)
-def test_code_of_the_pages_runs(page: Path, elsewhere: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    if page.name != "extending.md":  # samplers and rules of its own, which stand for themselves
-        without_training(page, monkeypatch)
-    run_page(page)
+def test_code_of_the_pages_runs_and_gives_what_they_show(
+    page: Path, elsewhere: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trains_briefly(monkeypatch)
+    ran = run_page(page)
+    for one in ran.shown:
+        assert as_shown(one) is not False, f"line {one.line}: {one.value!r} is not {one.comment}"
+    for line, shown in _answers(page):
+        assert form(ran.printed[line]) == form(shown), f"line {line}"
+
+
+def _answers(page: Path) -> list[tuple[int, str]]:
+    """Text blocks that show what the Python block before them prints, with its line."""
+    every = blocks(page)
+    pairs = zip(every, every[1:], strict=False)
+    return [(code.line, text.text) for code, text in pairs if (code.kind, text.kind) == ("python", "text")]
+
+
+def test_enough_is_shown_to_be_compared() -> None:
+    assert len(_answers(ROOT / "docs" / "tutorial.md")) > 4
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("page", WITH_CODE, ids=name_of)
 def test_code_of_the_pages_prints_what_they_say(page: Path, elsewhere: Path) -> None:
-    printed = run_page(page)
-    all_blocks = blocks(page)
-    compared = 0
-    for first, second in zip(all_blocks, all_blocks[1:], strict=False):
-        if first.kind == "python" and second.kind == "text":
-            compared += 1
-            assert _without_numbers(printed[first.line]) == _without_numbers(second.text), f"line {second.line}"
-    assert compared or page.name != "tutorial.md"
+    ran = run_page(page)
+    for line, shown in _answers(page):
+        assert _without_numbers(ran.printed[line]) == _without_numbers(shown), f"line {line}"
 
 
 def _without_numbers(text: str) -> list[str]:

@@ -1,31 +1,20 @@
-"""The code in pages of documentation: found, run, and, where it would train, run without training."""
+"""The code in pages of documentation: found, run, and what it gives beside what the page shows."""
 
 from __future__ import annotations
 
+import ast
 import contextlib
 import io
 import re
 import shlex
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
-from reports import verdict
-from toys import toy_twin
-
-import forebear as fb
-from forebear.data.question import Question, ask, check_questions
-from forebear.data.table import Table, open_frame, read_columns
-from forebear.discovery.action import Action
-from forebear.discovery.certificate import Certificate
-from forebear.discovery.embed import Lengthscales
-from forebear.discovery.record import Discovery
-from forebear.discovery.settings import resolve
-from forebear.twin.twin import Twin
 
 _FENCE = re.compile(r"(?P<before>[^\n]*)\n```(?P<kind>\w+)[^\n]*\n(?P<text>.*?)\n```", re.DOTALL)
 
@@ -59,100 +48,112 @@ def commands(block: Block) -> Iterator[list[str]]:
             yield words[1 : min(ends, default=len(words))]
 
 
-def run_page(page: Path) -> dict[int, str]:
-    """Run the Python blocks of a page as one module; what each printed, by its line."""
+class Shown(NamedTuple):
+    """An expression that stands alone, with what the page says about it behind a `#`."""
+
+    line: int
+    value: Any
+    comment: str
+
+
+class Ran(NamedTuple):
+    """What came of a page."""
+
+    printed: dict[int, str]
+    """by the line of the block"""
+    shown: list[Shown]
+
+
+def run_page(page: Path) -> Ran:
+    """Run the Python blocks of a page as one module."""
     module = ModuleType("a_page")
-    printed = {}
+    ran = Ran({}, [])
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(sys.modules, "a_page", module)  # where dataclasses look for their names
         for block in blocks(page):
             if block.kind == "python":
-                # Empty lines in front, so that a traceback names the line of the page.
-                code = compile("\n" * (block.line - 1) + block.text, str(page), "exec")
                 told = io.StringIO()
                 with contextlib.redirect_stdout(told):
-                    exec(code, module.__dict__)
-                printed[block.line] = told.getvalue()
-    return printed
+                    ran.shown.extend(_run(page, block, module.__dict__))
+                ran.printed[block.line] = told.getvalue()
+    return ran
 
 
-def without_training(page: Path, patch: pytest.MonkeyPatch) -> None:
-    """Discoveries answer as the page says, or else the first two candidates, and twins have random weights; all else
-    is as it is."""
-    told = "\n".join(block.text for block in blocks(page) if block.kind == "text")
-    answers = {
-        m[1]: tuple(m[2].split(", ")) for m in re.finditer(r"^(\w+) <- ([\w, ]*[a-z_]\w*)", told, re.MULTILINE)
-    }
-
-    def discover(*given: Any, **named: Any) -> fb.Found:
-        return _discover(*given, **named, answers=answers)
-
-    patch.setattr(fb, "discover", discover)
-    patch.setattr("forebear.sklearn.selector.discover", discover)
-    patch.setattr("forebear.api.twins.fit_twin", _fit_twin)
-    patch.setattr("forebear.sklearn.flow.fit_twin", _fit_twin)
-    patch.setattr(Twin, "distil", lambda self, *given, **named: self)
+def _run(page: Path, block: Block, names: dict[str, Any]) -> Iterator[Shown]:
+    """Statement by statement, so that the values of expressions can be seen."""
+    # Empty lines in front, so that a traceback names the line of the page.
+    lines = "\n" * (block.line - 1) + block.text
+    for statement in ast.parse(lines).body:
+        if isinstance(statement, ast.Expr):
+            value = eval(compile(ast.Expression(statement.value), str(page), "eval"), names)
+            last = lines.splitlines()[
+                statement.lineno - 1 if statement.end_lineno is None else statement.end_lineno - 1
+            ]
+            yield Shown(statement.lineno, value, last[statement.end_col_offset or 0 :].partition("#")[2].strip())
+        else:
+            # A future import of this file must not reach the page, whose dataclasses would look for other names.
+            exec(compile(ast.Module([statement], []), str(page), "exec", dont_inherit=True), names)
 
 
-def _discover(
-    data: Any,
-    targets: Any = None,
-    candidates: Any = None,
-    keep: Any = (),
-    groups: Any = None,
-    periodic: Any = None,
-    rule: Any = "certified",
-    preset: str = "fast",
-    runs: int = 1,
-    seed: int = 0,
-    out: Any = None,
-    jobs: Any = 1,
-    progress: Any = None,
-    sampler: Any = "flow",
-    joint: bool = False,
-    *,
-    answers: Mapping[str, tuple[str, ...]],
-    **settings: Any,
-) -> fb.Found:
-    config = resolve(preset, settings)
-    frame, source = open_frame(data)
-    questions = ask(list(frame.columns), source, targets=targets, candidates=candidates, keep=keep, groups=groups)
-    used = {name for question in questions for name in (question.target, *question.inputs)}
-    table = read_columns(frame, source, used, periodic)
-    check_questions(table, questions)
-    paths = {question.target: _path(question) for question in questions}
-    choose: Any = rule if callable(rule) else lambda path: path.units[:2]
-    chosen = {target: tuple(choose(path)) for target, path in paths.items()}
-    chosen |= {t: answers[t] for t, p in paths.items() if t in answers and set(answers[t]) <= set(p.units)}
-    certificates = {q.target: _certificate(q, chosen[q.target]) for q in questions} if rule == "certified" else {}
-    record = {"preset": preset, "rule": str(rule), "joint": joint, "runs": runs, "seed": seed, **config.flat()}
-    by_target = {question.target: question for question in questions}
-    made = Discovery(by_target, (paths,) * runs, (chosen,) * runs, (certificates,) * runs, record, 1.0)
-    found = fb.Found(made, table)
-    if out is not None:
-        found.save(out)
-    return found
+_SHAPE = re.compile(r"\((?:\s*[\w,]+,?)+\)")
 
 
-def _path(question: Question) -> fb.Path:
-    units = tuple(question.units)
-    removed = units[::-1]
-    scores = np.full((len(units) + 1, len(units)), np.nan)
-    for step in range(len(units)):
-        scores[step, : len(units) - step] = np.linspace(0.9, 0.4, len(units) - step)
-    nsr = tuple(np.linspace(0.3, 1.0, len(units) + 1).tolist())
-    return fb.Path(units, removed, nsr, scores, (1.0,) * len(nsr), Lengthscales(dict.fromkeys(units, 1.0), 1.0))
+def as_shown(one: Shown) -> bool | None:
+    """Whether a value has the shape, or the keys, that its comment gives; None where it gives neither.
+
+    >>> as_shown(Shown(1, np.zeros((3, 2)), "(3, targets): a row each"))
+    True
+    >>> as_shown(Shown(1, {"y": 1}, '{"x": 1}')), as_shown(Shown(1, 3, "three"))
+    (False, None)
+    """
+    if one.comment.startswith("{") and isinstance(one.value, Mapping):
+        keys = re.findall(r'[{,] ?"(\w+)": ', re.sub(r"\([^()]*\)|(?<!^)\{[^{}]*\}", "", one.comment))
+        return set(keys) <= set(one.value)
+    shapes = [_dimensions(text) for text in _SHAPE.findall(one.comment)]
+    shapes = [shape for shape in shapes if shape is not None]
+    if not shapes:
+        return None
+    if isinstance(one.value, tuple) and len(one.value) == len(shapes) > 1:
+        return all(_fits(value, shape) for value, shape in zip(one.value, shapes, strict=True))
+    return any(_fits(one.value, shape) for shape in shapes)
 
 
-def _certificate(question: Question, kept: Sequence[str]) -> Certificate:
-    gone = [unit for unit in question.units if unit not in kept]
-    verdicts = {unit: verdict(0.0 if unit in kept else 0.5, 0.4, (unit,)) for unit in question.units}
-    together = verdict(0.41, units=gone[:1]) if gone else None
-    return Certificate(
-        tuple(kept), True, True, verdicts, together, {}, {u: Action(0.6, 0.3, 0.1) for u in kept}, 0.01
+def _dimensions(text: str) -> tuple[int | str, ...] | None:
+    """The sizes in brackets, those that are named left as names; None for brackets that are no shape."""
+    words = [word.strip() for word in text.strip("()").split(",")]
+    if words[-1] == "":
+        words.pop()
+    elif len(words) == 1:
+        return None
+    if not all(word.isdigit() or word.isidentifier() for word in words):
+        return None
+    return tuple(int(word) if word.isdigit() else word for word in words)
+
+
+def _fits(value: Any, shape: tuple[int | str, ...]) -> bool:
+    real = value if isinstance(value, tuple) else np.shape(value)
+    return len(real) == len(shape) and all(
+        size == wanted for size, wanted in zip(real, shape, strict=True) if isinstance(wanted, int)
     )
 
 
-def _fit_twin(table: Table, ancestors: Mapping[str, Sequence[str]], **named: Any) -> Twin:
-    periods = {name: column.period for name, column in table.columns.items() if column.period is not None}
-    return toy_twin(table.frame(), ancestors, periods)
+def form(text: str) -> list[list[str]]:
+    """The words of a text that do not depend on how long a network was trained.
+
+    Without numbers, answers and verdicts: names of columns and rows, and the targets of `y <- a, b`. Of a table whose
+    rows are the inputs that were found only the heading is left.
+
+    >>> form("   kept  p_value\\na  True    0.01")
+    [['kept', 'p_value'], ['a']]
+    >>> form("y <- a, b"), form("   location  acts\\na   0.5   scale")
+    ([['y']], [['location', 'acts']])
+    """
+    lines = [
+        [word for word in line.partition(" <- ")[0].split() if _told_by_name(word)] for line in text.splitlines()
+    ]
+    lines = [line for line in lines if line]
+    return lines[:1] if lines and "acts" in lines[0] else lines
+
+
+def _told_by_name(word: str) -> bool:
+    return word not in ("True", "False") and re.search(r"[^\W\d]", word) is not None and word not in ("nan", "inf")

@@ -1,8 +1,10 @@
-"""The simulators: their statistics, their exact laws, and the sampler made of those laws."""
+"""The simulators: their statistics, their exact laws, and the sampler made of those laws.
+
+What all of them have in common is tested in tests/contracts/test_systems.py.
+"""
 
 from __future__ import annotations
 
-import pickle
 import subprocess
 import sys
 from collections.abc import Callable
@@ -30,29 +32,6 @@ SMALL: dict[str, Callable[..., System]] = {
     "langevin": lambda **k: systems.langevin(trajectories=20, points=15, burn_in=100, **k),
     "michaelis-menten": lambda **k: systems.michaelis_menten(paths=20, duration=5.0, **k),
 }
-ROWS = {
-    "lorenz63": 10_000,
-    "lorenz63-residual": 10_000,
-    "lorenz96": 300,
-    "kraichnan-orszag": 10_000,
-    "algebraic": 10_000,
-    "heat": 10_000,
-    "pendulum": 19_100,
-    "langevin": 100,
-    "michaelis-menten": 1_000,
-}
-LAWS = [
-    (name, target)
-    for name, targets in {
-        "lorenz63": ("dx1", "dx2", "dx3"),
-        "lorenz63-residual": ("R1", "R2", "R3"),
-        "kraichnan-orszag": ("dx1", "dx2", "dx3"),
-        "algebraic": ("y1", "y2", "y3"),
-        "heat": ("dx1", "dx10"),
-        "pendulum": ("dtheta",),
-    }.items()
-    for target in targets
-]
 LEVELS = (0.05, 0.25, 0.5, 0.75, 0.95)
 
 
@@ -67,72 +46,6 @@ def pick(system: System, *names: str) -> pd.DataFrame:
 
 def arrays(system: System) -> dict[str, np.ndarray]:
     return {str(name): system.table[name].to_numpy(dtype=float) for name in system.table.columns}
-
-
-def rows_with_room(system: System) -> pd.DataFrame:
-    """Rows whose law is not cut off: at a limit y <= Q(p) holds more often than p. Chosen by inputs alone."""
-    if system.name != "pendulum":
-        return system.table
-    law = system.quantiles["dtheta"]
-    reach = [law(system.table, np.full(len(system.table), p)) for p in (1e-6, 1 - 1e-6)]
-    return system.table.loc[np.max(np.abs(reach), axis=0) < 0.4]
-
-
-@pytest.mark.parametrize("name", SMALL)
-def test_description_matches_the_table(name: str) -> None:
-    system = small(name)
-    assert system.name == name
-    assert list(system.table.columns) == [*system.candidates, *system.targets]
-    assert len(system.table) == ROWS[name]
-    assert np.isfinite(system.table.to_numpy(dtype=float)).all()
-    assert set(system.ancestors) == set(system.targets)
-    removable = set(system.groups) or set(system.candidates)
-    assert all(set(found) <= removable and found for found in system.ancestors.values())
-    assert all(set(kept) <= set(system.candidates) for kept in system.keep.values())
-    assert set(system.periodic) <= set(system.candidates)
-    assert set(system.quantiles) in (set(), set(system.targets))
-
-
-@pytest.mark.parametrize("name", SMALL)
-def test_seed_decides_the_table(name: str) -> None:
-    pd.testing.assert_frame_equal(small(name).table, SMALL[name](seed=0).table, check_exact=True)
-    assert not small(name).table.equals(SMALL[name](seed=1).table)
-
-
-@pytest.mark.parametrize(("name", "target"), LAWS)
-def test_quantiles_rise_and_keep_shape(name: str, target: str) -> None:
-    system = small(name)
-    law, head = system.quantiles[target], system.table.head(200)
-    p = np.repeat(np.linspace(0.001, 0.999, 51)[:, None], len(head), axis=1)
-    y = law(head, p)
-    assert y.shape == p.shape
-    assert (np.diff(y, axis=0) >= 0).all()
-    np.testing.assert_array_equal(law(head, p[7]), y[7])
-
-
-@pytest.mark.parametrize(("name", "target"), [pair for pair in LAWS if pair[1] != "y2"])
-def test_quantiles_cover_the_data(name: str, target: str) -> None:
-    system = small(name)
-    table = rows_with_room(system)
-    y, law = table[target].to_numpy(), system.quantiles[target]
-    assert len(table) > 0.9 * len(system.table)
-    for p in LEVELS:
-        below = (y <= law(table, np.full(len(table), p))).mean()
-        # given the inputs the events are independent along a trajectory, so the error is binomial
-        assert abs(below - p) < 4 * np.sqrt(p * (1 - p) / len(table)), (p, below)
-
-
-@pytest.mark.parametrize(("name", "target"), LAWS)
-def test_oracle_reads_the_ancestors_only(name: str, target: str) -> None:
-    system = small(name)
-    columns = [c for a in system.ancestors[target] for c in system.groups.get(a, (a,))]
-    z = np.linspace(-6, 6, len(system.table))[:, None]
-    whole, part = (
-        system.oracle().fit(given, pick(system, target), seed=0).push(given, z)
-        for given in (system.table, pick(system, *columns))
-    )
-    assert np.isfinite(whole).all()
-    np.testing.assert_array_equal(whole, part)
 
 
 def test_two_points() -> None:
@@ -404,15 +317,6 @@ def test_a_plain_quantile_map_stays_finite() -> None:
     )
     law = system.oracle().fit(system.table, pick(system, "y"), seed=0)
     assert np.isfinite(law.push(system.table, np.array([[40.0], [-40.0]]))).all()
-
-
-def test_oracle_can_be_sent_to_a_worker() -> None:
-    for name in dict(LAWS):
-        system = small(name)
-        again = pickle.loads(pickle.dumps(system.oracle()))
-        y, z = pick(system, *system.targets), np.ones((len(system.table), len(system.targets)))
-        one, two = (oracle.fit(system.table, y, seed=0).push(system.table, z) for oracle in (again, system.oracle()))
-        np.testing.assert_array_equal(one, two)
 
 
 def test_oracle_errors() -> None:
