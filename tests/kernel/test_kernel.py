@@ -111,6 +111,17 @@ def test_blockwise_factorisation_solves(rows: int) -> None:
     assert cholesky_solve(matrix, y) is None
 
 
+def test_factorisation_does_not_depend_on_the_number_of_cores(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(0)
+    low = rng.normal(size=(3_217, 40))
+    matrix, y = low @ low.T + np.eye(len(low)), rng.normal(size=(len(low), 2))
+    solutions = []
+    for count in (1, 2, 3, 16):
+        monkeypatch.setattr("forebear.kernel.cholesky.cores", lambda count=count: count)
+        solutions.append(cholesky_solve(matrix.copy(), y))
+    assert all(np.array_equal(solution, solutions[0]) for solution in solutions)
+
+
 @pytest.mark.parametrize("rows", [1_500, 2_017])
 @pytest.mark.parametrize("nugget", [0.01, 1.0])
 def test_an_early_stop_of_the_factorisation_loses_nothing(rows: int, nugget: float) -> None:
