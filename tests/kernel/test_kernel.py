@@ -94,7 +94,7 @@ def test_paths_equal_the_reference(problem: Problem) -> None:
         assert path.removed == slow.removed
         np.testing.assert_allclose(path.nsr, slow.nsr, rtol=0, atol=1e-8)
         for step, shares in enumerate(slow.scores):
-            for place, unit in enumerate(path.units):
+            for place, unit in enumerate(path.candidates):
                 expected = shares.get(unit, np.nan)
                 np.testing.assert_allclose(path.scores[step, place], expected, rtol=0, atol=1e-8)
 
@@ -265,7 +265,7 @@ def test_path_of_two_hundred_inputs_is_finite() -> None:
     [path] = prune(points, y[:, None], {f"x{i}": (i,) for i in range(200)}, nugget=1.0)
     nsr = np.array(path.nsr)
     assert np.isfinite(nsr).all() and nsr.min() >= 0 and nsr.max() <= 1
-    assert sorted(path.removed) == sorted(path.units)
+    assert sorted(path.removed) == sorted(path.candidates)
     assert np.isfinite(path.scores[0]).all()
 
 

@@ -29,8 +29,8 @@ def figures_are_closed() -> Iterator[None]:
 def _graph() -> nx.DiGraph:
     graph = nx.DiGraph()
     graph.add_nodes_from("abk")
-    graph.add_edge("a", "y", frequency=0.5, kept=False)
-    graph.add_edge("k", "y", frequency=1.0, kept=True)
+    graph.add_edge("a", "y", frequency=0.5, by_request=False)
+    graph.add_edge("k", "y", frequency=1.0, by_request=True)
     return graph
 
 
