@@ -8,6 +8,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 import pytest
+from jaxtyping import install_import_hook
 
 # Figures are drawn without a screen.
 os.environ.setdefault("MPLBACKEND", "Agg")
@@ -20,6 +21,10 @@ COMPILED = Path(__file__).parent / ".pytest_cache" / "compiled" / f"jax-{version
 os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(COMPILED))
 os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
 os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES", "-1")
+
+# Shapes in signatures are checked here and nowhere else: `tests/support/shapes.py`. Before forebear is loaded.
+CHECKED = ("flow", "kernel", "discovery", "twin", "control", "systems")
+install_import_hook([f"forebear.{package}" for package in CHECKED], "shapes.shapes_alone")
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -16,6 +16,7 @@ import jax
 import jax.numpy as jnp
 import optax
 from jax import Array
+from jaxtyping import Bool, Float, Shaped
 
 # Wolfe's two conditions, as usual for quasi-Newton methods: enough descent, and a slope that has become flatter.
 _DESCENT, _CURVATURE = 1e-4, 0.9
@@ -57,7 +58,13 @@ class _Search(NamedTuple):
     done: Array
 
 
-def minimise(objective: Callable[[Array], Array], start: Array, *, iterations: int, tolerance: float) -> Minima:
+def minimise(
+    objective: Callable[[Array], Array],
+    start: Float[Array, "problems unknowns"],
+    *,
+    iterations: int,
+    tolerance: float,
+) -> Minima:
     """Minima of `objective`, from (problems, unknowns) to (problems,), where no problem sees another's unknowns.
 
     A problem is done when the norm of its gradient is at most `tolerance`, after so many iterations, or when no step
@@ -148,5 +155,7 @@ def _looked(now: _Search, far: Array, short: Array) -> _Search:
     return now._replace(low=low, high=high, step=step, tries=now.tries + 1)
 
 
-def _where(mask: Array, new: Array, old: Array) -> Array:
+def _where(
+    mask: Bool[Array, " problems"], new: Shaped[Array, " problems *rest"], old: Shaped[Array, " problems *rest"]
+) -> Shaped[Array, " problems *rest"]:
     return jnp.where(mask.reshape(-1, *[1] * (new.ndim - 1)), new, old)

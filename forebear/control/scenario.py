@@ -11,6 +11,7 @@ import jax
 import jax.numpy as jnp
 import jax.random as jr
 from jax import Array
+from jaxtyping import Float, PRNGKeyArray
 
 from forebear.control.lbfgs import Minima, minimise
 from forebear.control.model import Model
@@ -36,11 +37,13 @@ class Problem(eqx.Module):
     iterations: int = eqx.field(static=True)
     tolerance: float = eqx.field(static=True)
 
-    def clip(self, actions: Array) -> Array:
+    def clip(self, actions: Float[Array, "*some actions"]) -> Float[Array, "*some actions"]:
         """Actions within their bounds."""
         return jnp.clip(actions, self.low, self.high)
 
-    def expected(self, carried: Array, actions: Array, noise: Array) -> Array:
+    def expected(
+        self, carried: Array, actions: Float[Array, "trials horizon actions"], noise: Array
+    ) -> Float[Array, " trials"]:
         """Mean cost over the scenarios (trials,).
 
         carried (trials, …); actions (trials, horizon, actions), clipped here; noise (horizon, trials, scenarios, …).
@@ -64,7 +67,7 @@ class Problem(eqx.Module):
     def _paid(self, carried: Array, action: Array) -> Array:
         return _number(self.cost(self.model.state(carried), action), "cost")
 
-    def solve(self, carried: Array, warm: Array, key: Array) -> Minima:
+    def solve(self, carried: Array, warm: Array, key: PRNGKeyArray) -> Minima:
         """Plans for all trials (trials, horizon * actions), from fresh scenarios."""
         trials = len(carried)
         noise = draw_noise(key, (self.horizon, trials, self.scenarios, self.model.noise))
@@ -76,12 +79,12 @@ class Problem(eqx.Module):
         return minimise(objective, flat, iterations=self.iterations, tolerance=self.tolerance)
 
 
-def draw_noise(key: Array, shape: tuple[int, ...]) -> Array:
+def draw_noise(key: PRNGKeyArray, shape: tuple[int, ...]) -> Float[Array, "*shape"]:
     """Standard normal numbers; drawn in one row, because four axes take twenty times as long to compile."""
     return jr.normal(key, (math.prod(shape),)).reshape(shape)
 
 
-def shift(actions: Array) -> Array:
+def shift(actions: Float[Array, "trials horizon actions"]) -> Float[Array, "trials horizon actions"]:
     """What is left of plans (trials, horizon, actions) a step later: the last action is repeated."""
     return jnp.concatenate([actions[:, 1:], actions[:, -1:]], axis=1)
 

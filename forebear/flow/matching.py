@@ -10,11 +10,16 @@ from collections.abc import Callable
 import jax.numpy as jnp
 import jax.random as jr
 from jax import Array
+from jaxtyping import Float, PRNGKeyArray
 
 
 def matching_loss(
-    velocity: Callable[[Array, Array], Array], y: Array, *, time_key: Array, latent_key: Array
-) -> Array:
+    velocity: Callable[[Array, Array], Array],
+    y: Float[Array, "rows outputs"],
+    *,
+    time_key: PRNGKeyArray,
+    latent_key: PRNGKeyArray,
+) -> Float[Array, ""]:
     """Squared error of `velocity(zeta, t)`, mean over rows, with one fresh time and latent for each row.
 
     y has shape (rows, outputs), as zeta and the velocity; t has shape (rows, 1).

@@ -10,6 +10,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
+from jaxtyping import Float
 
 from forebear.flow.single import single
 
@@ -46,22 +47,22 @@ class Network(eqx.Module):
         )
         return cls(weights, tuple(single(np.zeros(fan_out)) for fan_out in sizes[1:]), activation)
 
-    def __call__(self, x: Array) -> Array:
+    def __call__(self, x: Float[Array, "*some inputs"]) -> Float[Array, "*any outputs"]:
         """(…, inputs) -> (…, outputs); of several networks (rows, inputs) -> (networks, rows, outputs)."""
         return self.rest(self.first(x))
 
-    def first(self, x: Array, places: slice = slice(None)) -> Array:
+    def first(self, x: Float[Array, "*some inputs"], places: slice = slice(None)) -> Float[Array, "*any width"]:
         """What inputs x (rows, some), those at some places of the first layer, add to it, bias included."""
         return self._plus(x @ self.weights[0][..., places, :], self.biases[0])
 
-    def rest(self, hidden: Array) -> Array:
+    def rest(self, hidden: Float[Array, "*any width"]) -> Float[Array, "*any outputs"]:
         """From the sum that enters the first activation to the outputs."""
         activate = ACTIVATIONS[self.activation]
         for weight, bias in zip(self.weights[1:], self.biases[1:], strict=True):
             hidden = self._plus(activate(hidden) @ weight, bias)
         return hidden
 
-    def across(self, x: Array) -> Array:
+    def across(self, x: Float[Array, "rows inputs"]) -> Float[Array, "outputs networks rows"]:
         """Of several networks, with rows side by side in memory: (rows, inputs) -> (outputs, networks, rows).
 
         Faster on a processor where what follows runs along the rows.
@@ -73,7 +74,9 @@ class Network(eqx.Module):
         return jnp.moveaxis(hidden, 1, 0)
 
     @staticmethod
-    def _plus(product: Array, bias: Array) -> Array:
+    def _plus(
+        product: Float[Array, "*any width"], bias: Float[Array, "*networks width"]
+    ) -> Float[Array, "*any width"]:
         return product + (bias if bias.ndim == 1 else bias[..., None, :])
 
 

@@ -16,6 +16,7 @@ import jax
 import numpy as np
 import pandas as pd
 from jax import Array
+from jaxtyping import Float, Int, PRNGKeyArray
 
 from forebear.data.scaling import Encoder
 from forebear.data.table import Table, read_columns
@@ -76,15 +77,21 @@ class NetworkSampler(abc.ABC):
 
     @staticmethod
     @abc.abstractmethod
-    def loss(model: Network, x: Array, y: Array, key: Array) -> Array:
+    def loss(
+        model: Network, x: Float[Array, "batch features"], y: Float[Array, "batch outputs"], key: PRNGKeyArray
+    ) -> Float[Array, ""]:
         """The mean loss of a batch: x (batch, features), standardised y (batch, outputs)."""
 
     @abc.abstractmethod
-    def push(self, model: Network, x: Array, z: Array) -> Array:
+    def push(
+        self, model: Network, x: Float[Array, "rows features"], z: Float[Array, "rows latents"]
+    ) -> Float[Array, "rows outputs"]:
         """Latents (rows, latents) to standardised outputs (rows, outputs) at features x (rows, features)."""
 
     @abc.abstractmethod
-    def pull(self, model: Network, x: Array, y: Array) -> Array:
+    def pull(
+        self, model: Network, x: Float[Array, "rows features"], y: Float[Array, "rows outputs"]
+    ) -> Float[Array, "rows latents"]:
         """Standardised outputs to latents: the inverse of `push`."""
 
     def fit(self, given: pd.DataFrame, y: pd.DataFrame, *, seed: int) -> NetworkLaw:
@@ -99,8 +106,8 @@ class NetworkSampler(abc.ABC):
         table: Table,
         tasks: Sequence[Task],
         y: Sequence[np.ndarray],
-        rows: np.ndarray,
-        held_out: np.ndarray | None = None,
+        rows: Int[np.ndarray, " some"],
+        held_out: Int[np.ndarray, " others"] | None = None,
         *,
         seed: int,
     ) -> Lessons:
@@ -161,12 +168,12 @@ class NetworkLaw:
         """Latents of a draw."""
         return self.sampler.latents(len(self.centre))
 
-    def push(self, given: pd.DataFrame, z: np.ndarray) -> np.ndarray:
+    def push(self, given: pd.DataFrame, z: Float[np.ndarray, "rows latents"]) -> Float[np.ndarray, "rows outputs"]:
         """Draws (rows, outputs) at the rows of `given`, one for each row of latents z (rows, latents)."""
         y = _push(self.model, self._features(given), single(z), self._solver)
         return np.asarray(y, float) * self.scale + self.centre
 
-    def pull(self, given: pd.DataFrame, y: np.ndarray) -> np.ndarray:
+    def pull(self, given: pd.DataFrame, y: Float[np.ndarray, "rows outputs"]) -> Float[np.ndarray, "rows latents"]:
         """Latents (rows, latents) of observed outputs y (rows, outputs)."""
         scaled = (np.asarray(y, float) - self.centre) / self.scale
         return np.asarray(_pull(self.model, self._features(given), single(scaled), self._solver), float)
@@ -176,15 +183,19 @@ class NetworkLaw:
         """The sampler without its training: what a compiled push or pull depends on."""
         return replace(self.sampler, settings=self.sampler.settings.untrained())
 
-    def _features(self, given: pd.DataFrame) -> Array:
+    def _features(self, given: pd.DataFrame) -> Float[Array, "rows features"]:
         return single(self.encoder.encode(given.filter(list(self.inputs))))
 
 
 @partial(jax.jit, static_argnames="sampler")
-def _push(model: Network, x: Array, z: Array, sampler: NetworkSampler) -> Array:
+def _push(
+    model: Network, x: Float[Array, "rows features"], z: Float[Array, "rows latents"], sampler: NetworkSampler
+) -> Float[Array, "rows outputs"]:
     return sampler.push(model, x, z)
 
 
 @partial(jax.jit, static_argnames="sampler")
-def _pull(model: Network, x: Array, y: Array, sampler: NetworkSampler) -> Array:
+def _pull(
+    model: Network, x: Float[Array, "rows features"], y: Float[Array, "rows outputs"], sampler: NetworkSampler
+) -> Float[Array, "rows latents"]:
     return sampler.pull(model, x, y)

@@ -10,6 +10,7 @@ import jax.random as jr
 import numpy as np
 from jax import Array
 from jax.typing import ArrayLike
+from jaxtyping import Float, PRNGKeyArray
 
 from forebear.flow.matching import matching_loss
 from forebear.flow.network import Network
@@ -56,7 +57,9 @@ class FlowSampler(NetworkSampler):
         return outputs
 
     @staticmethod
-    def loss(model: Network, x: Array, y: Array, key: Array) -> Array:
+    def loss(
+        model: Network, x: Float[Array, "batch features"], y: Float[Array, "batch outputs"], key: PRNGKeyArray
+    ) -> Float[Array, ""]:
         """Squared error of the velocity."""
         time_key, latent_key = jr.split(key)
 
@@ -65,16 +68,20 @@ class FlowSampler(NetworkSampler):
 
         return matching_loss(velocity, y, time_key=time_key, latent_key=latent_key)
 
-    def push(self, model: Network, x: Array, z: Array) -> Array:
+    def push(
+        self, model: Network, x: Float[Array, "rows features"], z: Float[Array, "rows latents"]
+    ) -> Float[Array, "rows outputs"]:
         """Integrate from noise to data."""
         return integrate(self._velocity(model, x), z, self.settings)
 
-    def pull(self, model: Network, x: Array, y: Array) -> Array:
+    def pull(
+        self, model: Network, x: Float[Array, "rows features"], y: Float[Array, "rows outputs"]
+    ) -> Float[Array, "rows latents"]:
         """Integrate from data to noise."""
         return integrate(self._velocity(model, x), y, self.settings, backward=True)
 
     @staticmethod
-    def _velocity(model: Network, x: Array) -> Velocity:
+    def _velocity(model: Network, x: Float[Array, "rows features"]) -> Velocity:
         def velocity(t: ArrayLike, zeta: Array) -> Array:
             time = jnp.full((zeta.shape[0], 1), t, zeta.dtype)
             return model(jnp.concatenate([zeta, time, x], axis=1))
@@ -98,18 +105,24 @@ class GaussianSampler(NetworkSampler):
         return outputs
 
     @staticmethod
-    def loss(model: Network, x: Array, y: Array, key: Array) -> Array:
+    def loss(
+        model: Network, x: Float[Array, "batch features"], y: Float[Array, "batch outputs"], key: PRNGKeyArray
+    ) -> Float[Array, ""]:
         """Negative log likelihood, up to a constant."""
         del key
         mean, spread = _mean_and_spread(model, x)
         return jnp.mean(jnp.sum(0.5 * ((y - mean) / spread) ** 2 + jnp.log(spread), axis=1))
 
-    def push(self, model: Network, x: Array, z: Array) -> Array:
+    def push(
+        self, model: Network, x: Float[Array, "rows features"], z: Float[Array, "rows latents"]
+    ) -> Float[Array, "rows outputs"]:
         """mean + spread * z."""
         mean, spread = _mean_and_spread(model, x)
         return mean + spread * z
 
-    def pull(self, model: Network, x: Array, y: Array) -> Array:
+    def pull(
+        self, model: Network, x: Float[Array, "rows features"], y: Float[Array, "rows outputs"]
+    ) -> Float[Array, "rows latents"]:
         """(y - mean) / spread."""
         mean, spread = _mean_and_spread(model, x)
         return (y - mean) / spread
@@ -119,7 +132,9 @@ class GaussianSampler(NetworkSampler):
 _LEAST_SPREAD = 1e-3
 
 
-def _mean_and_spread(model: Network, x: Array) -> tuple[Array, Array]:
+def _mean_and_spread(
+    model: Network, x: Float[Array, "rows features"]
+) -> tuple[Float[Array, "rows outputs"], Float[Array, "rows outputs"]]:
     mean, raw = jnp.split(model(x), 2, axis=1)
     # softplus(0.5413) = 1: training starts from the target's own spread.
     return mean, _LEAST_SPREAD + jax.nn.softplus(raw + 0.5413)
@@ -138,16 +153,22 @@ class MeanSampler(NetworkSampler):
         return 0
 
     @staticmethod
-    def loss(model: Network, x: Array, y: Array, key: Array) -> Array:
+    def loss(
+        model: Network, x: Float[Array, "batch features"], y: Float[Array, "batch outputs"], key: PRNGKeyArray
+    ) -> Float[Array, ""]:
         """Squared error."""
         del key
         return jnp.mean(jnp.sum((y - model(x)) ** 2, axis=1))
 
-    def push(self, model: Network, x: Array, z: Array) -> Array:
+    def push(
+        self, model: Network, x: Float[Array, "rows features"], z: Float[Array, "rows latents"]
+    ) -> Float[Array, "rows outputs"]:
         """The mean; `z` is empty."""
         return model(x)
 
-    def pull(self, model: Network, x: Array, y: Array) -> Array:
+    def pull(
+        self, model: Network, x: Float[Array, "rows features"], y: Float[Array, "rows outputs"]
+    ) -> Float[Array, "rows latents"]:
         """No latents."""
         return jnp.zeros((y.shape[0], 0), y.dtype)
 

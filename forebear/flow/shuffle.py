@@ -12,12 +12,13 @@ import jax
 import jax.numpy as jnp
 import jax.random as jr
 from jax import Array
+from jaxtyping import Int, PRNGKeyArray
 
 # Each round mixes one digit of the row number into the other; past four more of them change nothing that shows.
 _ROUNDS = 6
 
 
-def rows_at(places: Array, rows: int, key: Array) -> Array:
+def rows_at(places: Int[Array, "*some"], rows: int, key: PRNGKeyArray) -> Int[Array, "*some"]:
     """The row numbers that stand at some places of a random order of `rows` rows; `key` decides which order.
 
     >>> rows_at(jnp.arange(5), 5, jr.key(0)).tolist()

@@ -7,9 +7,10 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 from jax.typing import ArrayLike
+from jaxtyping import Float32
 
 
-def single(values: ArrayLike) -> Array:
+def single(values: ArrayLike) -> Float32[Array, "..."]:
     """In single precision, and converted by numpy: JAX would compile a program for every shape.
 
     >>> single(np.array([0.1])).dtype

@@ -13,13 +13,16 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 from jax.typing import ArrayLike
+from jaxtyping import Float
 
 from forebear.flow.settings import FlowSettings
 
 Velocity = Callable[[ArrayLike, Array], Array]
 
 
-def integrate(velocity: Velocity, start: Array, settings: FlowSettings, *, backward: bool = False) -> Array:
+def integrate(
+    velocity: Velocity, start: Float[Array, "*shape"], settings: FlowSettings, *, backward: bool = False
+) -> Float[Array, "*shape"]:
     """Carry `start` from t = 0 to t = 1, or from 1 to 0 when `backward`.
 
     >>> ends = integrate(lambda t, zeta: zeta, jnp.ones((1, 1)), FlowSettings())
@@ -31,7 +34,9 @@ def integrate(velocity: Velocity, start: Array, settings: FlowSettings, *, backw
     return _fixed(velocity, start, 1 - np.linspace(1, 0, settings.ode_steps + 1) ** settings.crowding, backward)
 
 
-def _fixed(velocity: Velocity, start: Array, times: np.ndarray, backward: bool) -> Array:
+def _fixed(
+    velocity: Velocity, start: Float[Array, "*shape"], times: Float[np.ndarray, " steps"], backward: bool
+) -> Float[Array, "*shape"]:
     times = times[::-1] if backward else times
 
     def step(zeta: Array, time: tuple[Array, Array]) -> tuple[Array, None]:
@@ -46,7 +51,9 @@ def _fixed(velocity: Velocity, start: Array, times: np.ndarray, backward: bool) 
     return jax.lax.scan(step, start, steps)[0]
 
 
-def _adaptive(velocity: Velocity, start: Array, tolerance: float, backward: bool) -> Array:
+def _adaptive(
+    velocity: Velocity, start: Float[Array, "*shape"], tolerance: float, backward: bool
+) -> Float[Array, "*shape"]:
     # Imported here: the preset "fast" does without it, and its import takes a while.
     import diffrax
 

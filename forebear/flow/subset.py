@@ -16,6 +16,7 @@ import jax.random as jr
 import numpy as np
 from jax import Array
 from jax.typing import ArrayLike
+from jaxtyping import Bool, Float, Int, Num, PRNGKeyArray, Shaped
 
 from forebear.flow.matching import matching_loss
 from forebear.flow.network import Network, stack, unstack
@@ -33,7 +34,13 @@ class MaskedNetwork(eqx.Module):
     """the unit of each feature"""
     units: int = eqx.field(static=True)
 
-    def __call__(self, zeta: Array, t: Array, x: Array, on: Array) -> Array:
+    def __call__(
+        self,
+        zeta: Float[Array, "rows outputs"],
+        t: Float[Array, "rows 1"],
+        x: Float[Array, "rows features"],
+        on: Float[Array, "rows units"],
+    ) -> Float[Array, "rows outputs"]:
         """Velocity (rows, outputs) at features x (rows, features), of which the units in `on` (rows, units) count."""
         return self.network(jnp.concatenate([zeta, t, x * on[:, jnp.array(self.owners)], on], axis=1))
 
@@ -52,17 +59,19 @@ class MaskedRows(NamedTuple):
     always: Any
     """(rows, units) 1 where it always is"""
 
-    def packed(self) -> np.ndarray:
+    def packed(self) -> Float[np.ndarray, "rows columns"]:
         """As one matrix."""
         return np.concatenate(self, axis=1)
 
     @classmethod
-    def unpacked(cls, x: Array, units: int) -> MaskedRows:
+    def unpacked(cls, x: Float[Array, "rows columns"], units: int) -> MaskedRows:
         """From one matrix."""
         return cls(*jnp.split(x, [x.shape[1] - 2 * units, x.shape[1] - units], axis=1))
 
 
-def _loss(model: MaskedNetwork, x: Array, y: Array, key: Array) -> Array:
+def _loss(
+    model: MaskedNetwork, x: Float[Array, "batch features"], y: Float[Array, "batch outputs"], key: PRNGKeyArray
+) -> Float[Array, ""]:
     """Flow matching with a fresh mask for each row; x is a packed `MaskedRows`."""
     rows = MaskedRows.unpacked(x, model.units)
     time_key, latent_key, share_key, mask_key = jr.split(key, 4)
@@ -85,7 +94,14 @@ class SubsetFlow:
     """by fold, then by target; the model of a fold has not seen the rows of that fold"""
     settings: FlowSettings
 
-    def latents(self, target: int, x: np.ndarray, y: np.ndarray, fold: np.ndarray, on: np.ndarray) -> np.ndarray:
+    def latents(
+        self,
+        target: int,
+        x: Float[np.ndarray, "rows features"],
+        y: Float[np.ndarray, "rows outputs"],
+        fold: Int[np.ndarray, " rows"],
+        on: Num[np.ndarray, " units"] | Bool[np.ndarray, " units"],
+    ) -> Float[np.ndarray, "rows outputs"]:
         """Latents (rows, outputs) of standardised y (rows, outputs) given the units `on` (units,) of features x.
 
         `fold` (rows,) says which model to ask at a row: the one that has not seen it.
@@ -108,7 +124,13 @@ _STEPS = 5
 
 
 @eqx.filter_jit
-def _pull(model: MaskedNetwork, x: Array, y: Array, on: Array, settings: FlowSettings) -> Array:
+def _pull(
+    model: MaskedNetwork,
+    x: Float[Array, "rows features"],
+    y: Float[Array, "rows outputs"],
+    on: Float[Array, " units"],
+    settings: FlowSettings,
+) -> Float[Array, "rows outputs"]:
     every = jnp.broadcast_to(on, (x.shape[0], on.shape[0]))
 
     def velocity(t: ArrayLike, zeta: Array) -> Array:
@@ -118,13 +140,13 @@ def _pull(model: MaskedNetwork, x: Array, y: Array, on: Array, settings: FlowSet
 
 
 def prepare_subset_flow(
-    x: np.ndarray,
-    y: np.ndarray,
-    fold: np.ndarray,
+    x: Float[np.ndarray, "rows features"],
+    y: Float[np.ndarray, "targets rows outputs"],
+    fold: Int[np.ndarray, " rows"],
     owners: Sequence[int],
-    seen: np.ndarray,
-    allowed: np.ndarray,
-    always: np.ndarray,
+    seen: Shaped[np.ndarray, "targets features"],
+    allowed: Shaped[np.ndarray, "targets units"],
+    always: Shaped[np.ndarray, "targets units"],
     settings: FlowSettings,
     *,
     seed: int,

@@ -19,6 +19,7 @@ import numpy as np
 import optax
 from jax import Array
 from jax.typing import ArrayLike
+from jaxtyping import Float, Int, PRNGKeyArray
 
 from forebear.flow.settings import FlowSettings
 from forebear.flow.shuffle import rows_at
@@ -127,7 +128,7 @@ def train(
     masks: ArrayLike,
     settings: FlowSettings,
     *,
-    key: Array,
+    key: PRNGKeyArray,
     tick: Callable[[float], None] = lambda share: None,
 ) -> Model:
     """Train stacked `models` (leading axis) on shared inputs.
@@ -189,7 +190,7 @@ def _adam() -> optax.GradientTransformation:
     return optax.scale_by_adam()
 
 
-def _rate(recipe: _Recipe, step: Array) -> Array:
+def _rate(recipe: _Recipe, step: Int[Array, ""]) -> Float[Array, ""]:
     warm_up = jnp.maximum(1.0, _WARM_UP * recipe.total)
     decay = 0.5 * (1 + jnp.cos(jnp.pi * jnp.clip((step - warm_up) / (recipe.total - warm_up), 0, 1)))
     return recipe.rate * jnp.where(recipe.cosine, jnp.minimum((step + 1) / warm_up, 1.0) * decay, 1.0)
@@ -199,9 +200,9 @@ def _rate(recipe: _Recipe, step: Array) -> Array:
 def _advance(
     state: _State,
     data: Rows,
-    masks: Array,
+    masks: Float[Array, "models features"],
     recipe: _Recipe,
-    key: Array,
+    key: PRNGKeyArray,
     start: Array | int,
     stop: Array | int,
     *,
@@ -246,8 +247,8 @@ def _better(
     best: _Best,
     arrays: eqx.Module,
     held_out: Rows,
-    masks: Array,
-    key: Array,
+    masks: Float[Array, "models features"],
+    key: PRNGKeyArray,
     *,
     loss: Loss,
     static: eqx.Module,

@@ -9,6 +9,7 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
+from jaxtyping import Float
 
 from forebear.kernel.threads import cores, one_thread
 
@@ -20,7 +21,9 @@ _ROWS_FOR_CORES = 3_000
 _PIECE = 128
 
 
-def cholesky_solve(matrix: np.ndarray, y: np.ndarray, *, block: int = _BLOCK) -> np.ndarray | None:
+def cholesky_solve(
+    matrix: Float[np.ndarray, "rows rows"], y: Float[np.ndarray, "rows targets"], *, block: int = _BLOCK
+) -> Float[np.ndarray, "rows targets"] | None:
     """matrix^-1 y for a symmetric positive definite matrix, which is overwritten; None if it is not definite.
 
     >>> cholesky_solve(np.array([[4.0, 2.0], [2.0, 3.0]]), np.array([[2.0], [3.0]])).round(12) + 0.0
@@ -39,7 +42,7 @@ def cholesky_solve(matrix: np.ndarray, y: np.ndarray, *, block: int = _BLOCK) ->
         return solve(matrix.T, y, lower=0)[0]
 
 
-def _at_once(matrix: np.ndarray) -> bool:
+def _at_once(matrix: Float[np.ndarray, "rows rows"]) -> bool:
     from scipy.linalg import get_lapack_funcs
 
     (factorise,) = get_lapack_funcs(("potrf",), dtype=float)
@@ -47,7 +50,7 @@ def _at_once(matrix: np.ndarray) -> bool:
     return not trouble
 
 
-def _blockwise(matrix: np.ndarray, block: int) -> bool:
+def _blockwise(matrix: Float[np.ndarray, "rows rows"], block: int) -> bool:
     """Write the factor into the lower triangle, block column by block column; the rows below a block share the work.
 
     Each piece is one matrix product, during which numpy lets other Python threads run.

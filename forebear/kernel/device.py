@@ -14,6 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 from jax.typing import ArrayLike
+from jaxtyping import Float, Int
 
 from forebear.kernel.precision import double
 from forebear.kernel.profiles import RBF, Kernel
@@ -25,7 +26,7 @@ _RBF = RBF()
 
 
 @double
-def gram(points: ArrayLike, inputs: Sequence[int], profile: Kernel = _RBF) -> Array:
+def gram(points: ArrayLike, inputs: Sequence[int], profile: Kernel = _RBF) -> Float[Array, "rows rows"]:
     """Product over the inputs of (1 + k) / 2, a rows x rows matrix.
 
     >>> gram(np.zeros((3, 1, 2)), [0, 1]).tolist()
@@ -38,7 +39,7 @@ def gram(points: ArrayLike, inputs: Sequence[int], profile: Kernel = _RBF) -> Ar
 @double
 def divide_out(
     kernel: ArrayLike, points: ArrayLike, members: Sequence[int], profile: Kernel = _RBF, *, spare: bool = False
-) -> Array:
+) -> Float[Array, "rows rows"]:
     """The kernel without the inputs `members`: each of their factors is divided out of it.
 
     `spare` makes no difference here: memory of the device is given back when nothing refers to it.
@@ -55,12 +56,12 @@ def divide_out(
 
 @double
 def energies(
-    kernel: Array | Sequence[int],
+    kernel: Float[Array, "rows rows"] | Sequence[int],
     points: ArrayLike,
-    alpha: np.ndarray,
+    alpha: Float[np.ndarray, "rows targets"],
     units: Sequence[Sequence[int]],
     profile: Kernel = _RBF,
-) -> np.ndarray:
+) -> Float[np.ndarray, "units targets"]:
     """alpha' K_u alpha (units, targets) for each of the units; `kernel` is the matrix, or the inputs it consists of.
 
     >>> points = np.random.default_rng(0).normal(size=(2, 1, 3))
@@ -83,7 +84,9 @@ def energies(
 
 
 @double
-def product(points: ArrayLike, inputs: Sequence[int], vectors: np.ndarray, profile: Kernel = _RBF) -> np.ndarray:
+def product(
+    points: ArrayLike, inputs: Sequence[int], vectors: Float[np.ndarray, "rows some"], profile: Kernel = _RBF
+) -> Float[np.ndarray, "rows some"]:
     """The kernel of some inputs times vectors (rows, some), without ever holding it.
 
     >>> points = np.random.default_rng(0).normal(size=(2, 1, 3))
@@ -95,7 +98,9 @@ def product(points: ArrayLike, inputs: Sequence[int], vectors: np.ndarray, profi
 
 
 @double
-def columns(points: ArrayLike, inputs: Sequence[int], which: np.ndarray, profile: Kernel = _RBF) -> np.ndarray:
+def columns(
+    points: ArrayLike, inputs: Sequence[int], which: Int[np.ndarray, " some"], profile: Kernel = _RBF
+) -> Float[np.ndarray, "rows some"]:
     """Some columns (rows, some) of the kernel of some inputs.
 
     >>> points = np.random.default_rng(0).normal(size=(2, 1, 3))
@@ -111,7 +116,9 @@ def _listed(inputs: Sequence[int], points: Array) -> tuple[np.ndarray, int]:
     return np.pad(np.array(inputs, int), (0, len(points) - len(inputs))), len(inputs)
 
 
-def _factor(points: Array, j: Array, i: Array, profile: Kernel) -> Array:
+def _factor(
+    points: Float[Array, "inputs width rows"], j: Int[Array, ""], i: Int[Array, ""], profile: Kernel
+) -> Float[Array, " rows"]:
     """k of input `j` between row `i` and every row.
 
     Written without a reduction, which would keep the compiler from fusing it into the loops around it.
@@ -120,7 +127,13 @@ def _factor(points: Array, j: Array, i: Array, profile: Kernel) -> Array:
     return profile(jnp.asarray(distance), jnp)
 
 
-def _kernel_row(points: Array, inputs: Array, count: Array, i: Array, profile: Kernel) -> Array:
+def _kernel_row(
+    points: Float[Array, "inputs width rows"],
+    inputs: Int[Array, " inputs"],
+    count: Array,
+    i: Int[Array, ""],
+    profile: Kernel,
+) -> Float[Array, " rows"]:
     def multiply(slot: Array, row: Array) -> Array:
         return row * (0.5 + 0.5 * _factor(points, inputs[slot], i, profile))
 
@@ -128,12 +141,24 @@ def _kernel_row(points: Array, inputs: Array, count: Array, i: Array, profile: K
 
 
 @partial(jax.jit, static_argnames="profile")
-def _block(points: Array, inputs: Array, count: Array, rows: Array, profile: Kernel) -> Array:
+def _block(
+    points: Float[Array, "inputs width rows"],
+    inputs: Int[Array, " inputs"],
+    count: Array,
+    rows: Int[Array, " some"],
+    profile: Kernel,
+) -> Float[Array, "some rows"]:
     return jax.lax.map(lambda i: _kernel_row(points, inputs, count, i, profile), rows, batch_size=_ROWS)
 
 
 @partial(jax.jit, static_argnames="profile")
-def _divided(kernel: Array, points: Array, inputs: Array, count: Array, profile: Kernel) -> Array:
+def _divided(
+    kernel: Float[Array, "rows rows"],
+    points: Float[Array, "inputs width rows"],
+    inputs: Int[Array, " inputs"],
+    count: Array,
+    profile: Kernel,
+) -> Float[Array, "rows rows"]:
     def row(i: Array) -> Array:
         def divide(slot: Array, entries: Array) -> Array:
             return entries / (0.5 + 0.5 * _factor(points, inputs[slot], i, profile))
@@ -144,7 +169,13 @@ def _divided(kernel: Array, points: Array, inputs: Array, count: Array, profile:
 
 
 @partial(jax.jit, static_argnames="profile")
-def _product(points: Array, inputs: Array, count: Array, vectors: Array, profile: Kernel) -> Array:
+def _product(
+    points: Float[Array, "inputs width rows"],
+    inputs: Int[Array, " inputs"],
+    count: Array,
+    vectors: Float[Array, "rows some"],
+    profile: Kernel,
+) -> Float[Array, "rows some"]:
     def row(i: Array) -> Array:
         return _kernel_row(points, inputs, count, i, profile) @ vectors
 
@@ -152,7 +183,14 @@ def _product(points: Array, inputs: Array, count: Array, vectors: Array, profile
 
 
 @partial(jax.jit, static_argnames="profile")
-def _energies(kernel: Array, points: Array, alpha: Array, units: Array, count: Array, profile: Kernel) -> Array:
+def _energies(
+    kernel: Float[Array, "rows rows"],
+    points: Float[Array, "inputs width rows"],
+    alpha: Float[Array, "rows targets"],
+    units: Int[Array, "units members"],
+    count: Array,
+    profile: Kernel,
+) -> Float[Array, "units targets"]:
     def row(i: Array) -> Array:
         return _row_energies(kernel[i], points, alpha, units, count, i, profile)
 
@@ -161,8 +199,14 @@ def _energies(kernel: Array, points: Array, alpha: Array, units: Array, count: A
 
 @partial(jax.jit, static_argnames="profile")
 def _energies_made(
-    points: Array, inputs: Array, inside: Array, alpha: Array, units: Array, count: Array, profile: Kernel
-) -> Array:
+    points: Float[Array, "inputs width rows"],
+    inputs: Int[Array, " inputs"],
+    inside: Array,
+    alpha: Float[Array, "rows targets"],
+    units: Int[Array, "units members"],
+    count: Array,
+    profile: Kernel,
+) -> Float[Array, "units targets"]:
     def row(i: Array) -> Array:
         return _row_energies(_kernel_row(points, inputs, inside, i, profile), points, alpha, units, count, i, profile)
 
@@ -170,8 +214,14 @@ def _energies_made(
 
 
 def _row_energies(
-    entries: Array, points: Array, alpha: Array, units: Array, count: Array, i: Array, profile: Kernel
-) -> Array:
+    entries: Float[Array, " rows"],
+    points: Float[Array, "inputs width rows"],
+    alpha: Float[Array, "rows targets"],
+    units: Int[Array, "units members"],
+    count: Array,
+    i: Int[Array, ""],
+    profile: Kernel,
+) -> Float[Array, "units targets"]:
     def score(slot: Array, out: Array) -> Array:
         rest = jnp.ones(points.shape[2], points.dtype)
         # Unrolled, so that the compiler makes one pass of it; groups are small.

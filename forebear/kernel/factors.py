@@ -10,10 +10,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+from jaxtyping import Float
 from numpy.typing import ArrayLike
 
 
-def real(x: ArrayLike, lengthscale: float) -> np.ndarray:
+def real(x: ArrayLike, lengthscale: float) -> Float[np.ndarray, "rows 1"]:
     """Embedding of a real input, shape (rows, 1).
 
     >>> real([0.0, 3.0], lengthscale=2.0).tolist()
@@ -22,7 +23,7 @@ def real(x: ArrayLike, lengthscale: float) -> np.ndarray:
     return np.asarray(x, float)[:, None] / lengthscale
 
 
-def stack(embeddings: Sequence[np.ndarray], rows: int) -> np.ndarray:
+def stack(embeddings: Sequence[Float[np.ndarray, "_ _"]], rows: int) -> Float[np.ndarray, "inputs width rows"]:
     """Embeddings of several inputs as one array (inputs, 1 or 2, rows), narrow ones padded with zeros.
 
     >>> stack([real([0, 1], 1.0), np.zeros((2, 2))], rows=2).shape

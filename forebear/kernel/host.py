@@ -12,6 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
 import numpy as np
+from jaxtyping import Float, Int
 
 from forebear.kernel.profiles import RBF, Kernel
 from forebear.kernel.room import square
@@ -31,7 +32,9 @@ _ROWS_FOR_THREADS = 1_500
 _FACTORS = 512
 
 
-def gram(points: np.ndarray, inputs: Sequence[int], profile: Kernel = _RBF) -> np.ndarray:
+def gram(
+    points: Float[np.ndarray, "inputs width rows"], inputs: Sequence[int], profile: Kernel = _RBF
+) -> Float[np.ndarray, "rows rows"]:
     """Product over the inputs of (1 + k) / 2, a rows x rows matrix.
 
     >>> gram(np.zeros((3, 1, 2)), [0, 1]).tolist()
@@ -53,8 +56,13 @@ def gram(points: np.ndarray, inputs: Sequence[int], profile: Kernel = _RBF) -> n
 
 
 def divide_out(
-    kernel: np.ndarray, points: np.ndarray, members: Sequence[int], profile: Kernel = _RBF, *, spare: bool = False
-) -> np.ndarray:
+    kernel: Float[np.ndarray, "rows rows"],
+    points: Float[np.ndarray, "inputs width rows"],
+    members: Sequence[int],
+    profile: Kernel = _RBF,
+    *,
+    spare: bool = False,
+) -> Float[np.ndarray, "rows rows"]:
     """The kernel without the inputs `members`: each of their factors is divided out of it.
 
     `spare`: the kernel is not needed any more, and the result takes its place. Fresh memory costs more than the
@@ -79,12 +87,12 @@ def divide_out(
 
 
 def energies(
-    kernel: np.ndarray | Sequence[int],
-    points: np.ndarray,
-    alpha: np.ndarray,
+    kernel: Float[np.ndarray, "rows rows"] | Sequence[int],
+    points: Float[np.ndarray, "inputs width rows"],
+    alpha: Float[np.ndarray, "rows targets"],
     units: Sequence[Sequence[int]],
     profile: Kernel = _RBF,
-) -> np.ndarray:
+) -> Float[np.ndarray, "units targets"]:
     """alpha' K_u alpha (units, targets) for each of the units, given as lists of inputs; see `Dense.energies`.
 
     `kernel` is the matrix, or the inputs it consists of: it is then made again as it is needed.
@@ -121,7 +129,12 @@ def energies(
     return np.sum(_in_pieces(add, points.shape[2]), axis=0)
 
 
-def product(points: np.ndarray, inputs: Sequence[int], vectors: np.ndarray, profile: Kernel = _RBF) -> np.ndarray:
+def product(
+    points: Float[np.ndarray, "inputs width rows"],
+    inputs: Sequence[int],
+    vectors: Float[np.ndarray, "rows some"],
+    profile: Kernel = _RBF,
+) -> Float[np.ndarray, "rows some"]:
     """The kernel of some inputs times vectors (rows, some), without ever holding it.
 
     >>> points = np.random.default_rng(0).normal(size=(2, 1, 3))
@@ -140,7 +153,12 @@ def product(points: np.ndarray, inputs: Sequence[int], vectors: np.ndarray, prof
     return result
 
 
-def columns(points: np.ndarray, inputs: Sequence[int], which: np.ndarray, profile: Kernel = _RBF) -> np.ndarray:
+def columns(
+    points: Float[np.ndarray, "inputs width rows"],
+    inputs: Sequence[int],
+    which: Int[np.ndarray, " some"],
+    profile: Kernel = _RBF,
+) -> Float[np.ndarray, "rows some"]:
     """Some columns (rows, some) of the kernel of some inputs.
 
     >>> points = np.random.default_rng(0).normal(size=(2, 1, 3))

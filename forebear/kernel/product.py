@@ -8,6 +8,7 @@ from typing import Any
 
 import jax
 import numpy as np
+from jaxtyping import Float, Int
 
 from forebear.errors import InputError
 from forebear.kernel import device, host
@@ -37,19 +38,21 @@ class Dense:
     True
     """
 
-    def __init__(self, entries: Any, points: np.ndarray, profile: Kernel = _RBF):
+    def __init__(self, entries: Any, points: Float[np.ndarray, "inputs width rows"], profile: Kernel = _RBF):
         self.entries, self.points, self.profile = entries, points, profile
 
     @classmethod
-    def of(cls, points: np.ndarray, profile: Kernel = _RBF) -> Dense:
+    def of(cls, points: Float[np.ndarray, "inputs width rows"], profile: Kernel = _RBF) -> Dense:
         """The kernel of all inputs of `points` (inputs, width, rows), see `forebear.kernel.factors`."""
         return cls(backend().gram(points, range(len(points)), profile), points, profile)
 
-    def solve(self, y: np.ndarray, nugget: float) -> np.ndarray:
+    def solve(self, y: Float[np.ndarray, "rows targets"], nugget: float) -> Float[np.ndarray, "rows targets"]:
         """(K + nugget I)^-1 y; NaN where that is singular to working precision."""
         return solve(self.entries, y, nugget)
 
-    def energies(self, alpha: np.ndarray, units: Sequence[Sequence[int]]) -> np.ndarray:
+    def energies(
+        self, alpha: Float[np.ndarray, "rows targets"], units: Sequence[Sequence[int]]
+    ) -> Float[np.ndarray, "units targets"]:
         """alpha' K_u alpha (units, targets), where K_u holds all terms of K that involve a member of unit u.
 
         K_u = K o (1 - prod over members of 1 / (1 + k)), for alpha (rows, targets). Divide by the signal for scores.
@@ -80,25 +83,25 @@ class Tiled:
     # Products are dear here and columns are not: a factorisation goes on for longer, and leaves less to correct.
     small = 1e-3
 
-    def __init__(self, points: np.ndarray, inputs: Sequence[int], profile: Kernel = _RBF):
+    def __init__(self, points: Float[np.ndarray, "inputs width rows"], inputs: Sequence[int], profile: Kernel = _RBF):
         self.points, self.inputs, self.profile = points, tuple(inputs), profile
 
     @classmethod
-    def of(cls, points: np.ndarray, profile: Kernel = _RBF) -> Tiled:
+    def of(cls, points: Float[np.ndarray, "inputs width rows"], profile: Kernel = _RBF) -> Tiled:
         """The kernel of all inputs of `points` (inputs, width, rows)."""
         return cls(points, range(len(points)), profile)
 
     def __len__(self) -> int:
         return self.points.shape[2]
 
-    def columns(self, which: np.ndarray) -> np.ndarray:
+    def columns(self, which: Int[np.ndarray, " some"]) -> Float[np.ndarray, "rows some"]:
         """Some of its columns (rows, some)."""
         return backend().columns(self.points, self.inputs, which, self.profile)
 
-    def __matmul__(self, vectors: np.ndarray) -> np.ndarray:
+    def __matmul__(self, vectors: Float[np.ndarray, "rows some"]) -> Float[np.ndarray, "rows some"]:
         return backend().product(self.points, self.inputs, vectors, self.profile)
 
-    def solve(self, y: np.ndarray, nugget: float) -> np.ndarray:
+    def solve(self, y: Float[np.ndarray, "rows targets"], nugget: float) -> Float[np.ndarray, "rows targets"]:
         """(K + nugget I)^-1 y. There is no memory for a whole factorisation: too rough a kernel is refused."""
         with one_thread():
             alpha = truncated_solve(self, y, nugget)
@@ -110,7 +113,9 @@ class Tiled:
             )
         return alpha
 
-    def energies(self, alpha: np.ndarray, units: Sequence[Sequence[int]]) -> np.ndarray:
+    def energies(
+        self, alpha: Float[np.ndarray, "rows targets"], units: Sequence[Sequence[int]]
+    ) -> Float[np.ndarray, "units targets"]:
         """As those of `Dense`."""
         return backend().energies(self.inputs, self.points, alpha, units, self.profile)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple, Protocol
 
 import numpy as np
+from jaxtyping import Float
 
 
 class Ridge(NamedTuple):
@@ -29,12 +30,12 @@ _LARGEST_JITTER = 1e-6
 class Solvable(Protocol):
     """What can be solved with: `Dense` and `Tiled` of `forebear.kernel.product`."""
 
-    def solve(self, y: np.ndarray, nugget: float) -> np.ndarray:
+    def solve(self, y: Float[np.ndarray, "rows targets"], nugget: float) -> Float[np.ndarray, "rows targets"]:
         """(K + nugget I)^-1 y; NaN where that is singular to working precision."""
         ...
 
 
-def ridge(kernel: Solvable, y: np.ndarray, nugget: float) -> Ridge:
+def ridge(kernel: Solvable, y: Float[np.ndarray, "rows targets"], nugget: float) -> Ridge:
     """Fit all targets at once; where the kernel is singular to working precision, the nugget is raised.
 
     >>> from forebear.kernel.product import Dense

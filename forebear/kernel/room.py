@@ -13,6 +13,7 @@ from itertools import accumulate
 from threading import Lock
 
 import numpy as np
+from jaxtyping import Float
 
 _FREE: ContextVar[list[np.ndarray] | None] = ContextVar("_FREE", default=None)
 # Bytes that outlast a `room`: two kernels of 5,000 draws.
@@ -50,7 +51,7 @@ def kept_bytes() -> int:
     return sum(matrix.nbytes for matrix in _kept)
 
 
-def square(rows: int) -> np.ndarray:
+def square(rows: int) -> Float[np.ndarray, "rows rows"]:
     """A matrix (rows, rows) of whatever numbers."""
     free = _FREE.get() or []
     while free:

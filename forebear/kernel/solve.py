@@ -9,6 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 from jax.typing import ArrayLike
+from jaxtyping import Float, Int
 
 from forebear.kernel.cholesky import cholesky_solve
 from forebear.kernel.precision import double
@@ -20,7 +21,9 @@ _ROWS_TO_TRUNCATE = 1_500
 
 
 @double
-def solve(kernel: ArrayLike, y: np.ndarray, nugget: float) -> np.ndarray:
+def solve(
+    kernel: ArrayLike, y: Float[np.ndarray, "rows targets"], nugget: float
+) -> Float[np.ndarray, "rows targets"]:
     """(K + nugget I)^-1 y; NaN where K + nugget I is singular to working precision.
 
     >>> solve(np.eye(2), np.array([[1.0], [-1.0]]), nugget=1.0).round(12).tolist()
@@ -30,7 +33,9 @@ def solve(kernel: ArrayLike, y: np.ndarray, nugget: float) -> np.ndarray:
     return where(kernel, y, nugget)
 
 
-def _solve_on_host(kernel: ArrayLike, y: np.ndarray, nugget: float) -> np.ndarray:
+def _solve_on_host(
+    kernel: ArrayLike, y: Float[np.ndarray, "rows targets"], nugget: float
+) -> Float[np.ndarray, "rows targets"]:
     """LAPACK itself: JAX transposes and copies on the way to it, which costs half as much as the factorisation."""
     if len(y) >= _ROWS_TO_TRUNCATE:
         with one_thread():
@@ -43,12 +48,14 @@ def _solve_on_host(kernel: ArrayLike, y: np.ndarray, nugget: float) -> np.ndarra
     return np.full(y.shape, np.nan) if alpha is None else alpha
 
 
-def _solve_on_device(kernel: ArrayLike, y: np.ndarray, nugget: float) -> np.ndarray:
+def _solve_on_device(
+    kernel: ArrayLike, y: Float[np.ndarray, "rows targets"], nugget: float
+) -> Float[np.ndarray, "rows targets"]:
     solved = _solve(jnp.asarray(kernel, jnp.float64), jnp.asarray(widened(y), jnp.float64), nugget)
     return np.asarray(solved)[:, : y.shape[1]]
 
 
-def widened(vectors: np.ndarray) -> np.ndarray:
+def widened(vectors: Float[np.ndarray, "rows width"]) -> Float[np.ndarray, "rows wider"]:
     """With columns of zeros up to a power of two: so few widths are soon all compiled.
 
     >>> widened(np.ones((2, 3))).tolist()
@@ -59,7 +66,9 @@ def widened(vectors: np.ndarray) -> np.ndarray:
 
 
 @jax.jit
-def _solve(kernel: Array, y: Array, nugget: Array) -> Array:
+def _solve(
+    kernel: Float[Array, "rows rows"], y: Float[Array, "rows targets"], nugget: Array
+) -> Float[Array, "rows targets"]:
     regularised = kernel + nugget * jnp.eye(kernel.shape[0], dtype=kernel.dtype)
     lower = jax.lax.linalg.cholesky(regularised, symmetrize_input=False)
     return jax.scipy.linalg.cho_solve((lower, True), y)
@@ -82,17 +91,17 @@ class InMemory:
     # What may be left of it, beside the nugget, when a factorisation stops early: products are cheap here.
     small = 0.02
 
-    def __init__(self, entries: np.ndarray):
+    def __init__(self, entries: Float[np.ndarray, "rows rows"]):
         self.entries = entries
 
     def __len__(self) -> int:
         return len(self.entries)
 
-    def columns(self, which: np.ndarray) -> np.ndarray:
+    def columns(self, which: Int[np.ndarray, " some"]) -> Float[np.ndarray, "rows some"]:
         """Some of its columns (rows, some)."""
         return self.entries[which].T
 
-    def __matmul__(self, vectors: np.ndarray) -> np.ndarray:
+    def __matmul__(self, vectors: Float[np.ndarray, "rows some"]) -> Float[np.ndarray, "rows some"]:
         pieces = _PIECES if len(self) >= _ROWS_FOR_PIECES else 1
         edges = np.linspace(0, len(self), pieces + 1).astype(int).tolist()
         product = np.empty((len(self), vectors.shape[1]))

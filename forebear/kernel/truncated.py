@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Protocol
 
 import numpy as np
+from jaxtyping import Float, Int
 from scipy.linalg import cho_factor, cho_solve, cholesky, solve_triangular
 
 # Columns chosen at a time and at most, as shares of the rows.
@@ -28,16 +29,18 @@ class Matrix(Protocol):
 
     def __len__(self) -> int: ...
 
-    def columns(self, which: np.ndarray) -> np.ndarray:
+    def columns(self, which: Int[np.ndarray, " some"]) -> Float[np.ndarray, "rows some"]:
         """Some of its columns (rows, some)."""
         ...
 
-    def __matmul__(self, vectors: np.ndarray) -> np.ndarray:
+    def __matmul__(self, vectors: Float[np.ndarray, "rows some"]) -> Float[np.ndarray, "rows some"]:
         """The product with vectors (rows, some)."""
         ...
 
 
-def truncated_solve(matrix: Matrix, y: np.ndarray, nugget: float) -> np.ndarray | None:
+def truncated_solve(
+    matrix: Matrix, y: Float[np.ndarray, "rows targets"], nugget: float
+) -> Float[np.ndarray, "rows targets"] | None:
     """(K + nugget I)^-1 y for y (rows, targets), or None where K is too rough for it.
 
     >>> from forebear.kernel.solve import InMemory
@@ -53,7 +56,7 @@ def truncated_solve(matrix: Matrix, y: np.ndarray, nugget: float) -> np.ndarray 
     return None if factor is None else conjugate_gradients(matrix, y, nugget, factor)
 
 
-def leading_columns(matrix: Matrix, nugget: float) -> np.ndarray | None:
+def leading_columns(matrix: Matrix, nugget: float) -> Float[np.ndarray, "rows some"] | None:
     """L (rows, some) with K - L L' positive and small beside the nugget; None if that takes too many columns.
 
     The columns come from the rows that those before them explain least, a block at a time.
@@ -82,7 +85,9 @@ def leading_columns(matrix: Matrix, nugget: float) -> np.ndarray | None:
     return None
 
 
-def conjugate_gradients(matrix: Matrix, y: np.ndarray, nugget: float, factor: np.ndarray) -> np.ndarray | None:
+def conjugate_gradients(
+    matrix: Matrix, y: Float[np.ndarray, "rows targets"], nugget: float, factor: Float[np.ndarray, "rows some"]
+) -> Float[np.ndarray, "rows targets"] | None:
     """All columns of y side by side, preconditioned by (L L' + nugget I)^-1; None if it takes too many steps."""
     squares = factor.T @ factor
     squares[np.diag_indices(len(squares))] += nugget

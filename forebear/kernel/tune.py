@@ -16,6 +16,7 @@ from typing import NamedTuple
 import jax
 import numpy as np
 from jax.typing import ArrayLike
+from jaxtyping import Float
 
 from forebear.kernel.product import Dense
 from forebear.kernel.profiles import RBF, Kernel
@@ -39,7 +40,7 @@ class Choice(NamedTuple):
 def choose(
     inputs: Callable[[float], np.ndarray],
     latents: Callable[[float], np.ndarray],
-    y: np.ndarray,
+    y: Float[np.ndarray, "samplers rows targets"],
     lengthscales: Sequence[float] = LENGTHSCALES,
     latent_lengthscales: Sequence[float] = LATENT_LENGTHSCALES,
     nuggets: Sequence[float] = NUGGETS,
@@ -76,13 +77,17 @@ def choose(
     return [choices[best] for best in errors.reshape(len(choices), -1).argmin(axis=0)]
 
 
-def _part(embed: Callable[[float], np.ndarray], lengthscale: float, profile: Kernel) -> tuple[np.ndarray, int]:
+def _part(
+    embed: Callable[[float], np.ndarray], lengthscale: float, profile: Kernel
+) -> tuple[Float[np.ndarray, "rows rows"], int]:
     """One part of the kernel, and how many factors it has."""
     points = embed(lengthscale)
     return np.asarray(Dense.of(points, profile).entries) if len(points) else np.ones((1, 1)), len(points)
 
 
-def cross_errors(kernel: ArrayLike, y: np.ndarray, nuggets: Sequence[float] | np.ndarray) -> np.ndarray:
+def cross_errors(
+    kernel: ArrayLike, y: Float[np.ndarray, "samplers rows targets"], nuggets: Sequence[float] | np.ndarray
+) -> Float[np.ndarray, "nuggets targets"]:
     """Mean squared error (nuggets, targets) of predicting one sampler's draws at half of the rows from another's
     draws at the other half; averaged over both directions and all pairs of samplers.
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
+from jaxtyping import Float
 from scipy.special import erfcx, log_ndtr, ndtr, ndtri
 
 Quantile = Callable[[pd.DataFrame, np.ndarray], np.ndarray]
@@ -32,10 +33,10 @@ class Gaussian:
     low: float = -np.inf
     high: float = np.inf
 
-    def __call__(self, given: pd.DataFrame, p: np.ndarray) -> np.ndarray:
+    def __call__(self, given: pd.DataFrame, p: Float[np.ndarray, "*draws rows"]) -> Float[np.ndarray, "*draws rows"]:
         return self.push(given, ndtri(p))
 
-    def push(self, given: pd.DataFrame, z: np.ndarray) -> np.ndarray:
+    def push(self, given: pd.DataFrame, z: Float[np.ndarray, "*draws rows"]) -> Float[np.ndarray, "*draws rows"]:
         """The quantile at Phi(z), without going through Phi.
 
         >>> law = Gaussian(mean=lambda rows: np.zeros(len(rows)), std=lambda rows: np.ones(len(rows)))
@@ -58,12 +59,12 @@ class NormalPlusLaplace:
     s: OfRows
     b: OfRows
 
-    def __call__(self, given: pd.DataFrame, p: np.ndarray) -> np.ndarray:
+    def __call__(self, given: pd.DataFrame, p: Float[np.ndarray, "*draws rows"]) -> Float[np.ndarray, "*draws rows"]:
         # 1 - p is exact for p >= 1/2, so both tails are equally good
         tail = np.log(np.minimum(p, 1 - p))
         return np.copysign(self._upper(given, tail), p - 0.5)
 
-    def push(self, given: pd.DataFrame, z: np.ndarray) -> np.ndarray:
+    def push(self, given: pd.DataFrame, z: Float[np.ndarray, "*draws rows"]) -> Float[np.ndarray, "*draws rows"]:
         """The quantile at Phi(z), as accurate at z = 6 as at z = -6.
 
         >>> law = NormalPlusLaplace(s=lambda rows: np.ones(len(rows)), b=lambda rows: np.zeros(len(rows)))

@@ -14,11 +14,12 @@ from itertools import pairwise
 import jax
 import jax.numpy as jnp
 from jax import Array
+from jaxtyping import Float
 
 
 def steps_across(
-    outputs: Array, reach: float, least_step: float, least_slope: float
-) -> tuple[list[Array], list[Array]]:
+    outputs: Float[Array, " said *some"], reach: float, least_step: float, least_slope: float
+) -> tuple[list[Float[Array, "*some"]], list[Float[Array, "*some"]]]:
     """The steps across and up of `Spline.of`, one array (…) each.
 
     Step by step: on a processor a compiled softmax over the first axis of one array takes longer than the network.
@@ -32,7 +33,13 @@ def steps_across(
     return across, [2 * reach / count * (least_slope + 1 + jax.nn.elu(one)) for one in said[count:]]
 
 
-def piece_across(across: Sequence[Array], up: Sequence[Array], middle: Array, reach: float, z: Array) -> list[Array]:
+def piece_across(
+    across: Sequence[Float[Array, "*some"]],
+    up: Sequence[Float[Array, "*some"]],
+    middle: Float[Array, "*some"],
+    reach: float,
+    z: Float[Array, "*some"],
+) -> list[Float[Array, "*some"]]:
     """The fields of the piece of each curve in which z (…) lies: its ends, their heights, chord and slopes."""
     count = len(across)
     points, heights = [jnp.full_like(z, -reach)], [jnp.zeros_like(z)]

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+from jaxtyping import Float32
 
 MOST = 2**14
 """rows in a piece: more do not run faster on a processor, where a layer should fit into its cache"""
@@ -50,5 +51,5 @@ def bucket(rows: int) -> int:
     return max(LEAST, 1 << (max(rows, 1) - 1).bit_length())
 
 
-def _padded(values: np.ndarray, rows: int) -> np.ndarray:
+def _padded(values: Float32[np.ndarray, " size *rest"], rows: int) -> Float32[np.ndarray, " padded *rest"]:
     return np.concatenate([values, np.zeros((rows - len(values), *values.shape[1:]), values.dtype)])

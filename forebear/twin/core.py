@@ -10,6 +10,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
+from jaxtyping import Float
 
 from forebear.data.scaling import FeatureMap
 from forebear.twin.encode import OutputCode
@@ -58,12 +59,14 @@ def make_core(
     return Core(single, push, outside, model.latents)
 
 
-def push(params: CoreParams, x: Array, z: Array) -> Array:
+def push(
+    params: CoreParams, x: Float[Array, "rows inputs"], z: Float[Array, "rows latents"]
+) -> Float[Array, "rows targets"]:
     """Raw draws y (rows, targets) at raw inputs x (rows, inputs) from latents z (rows, latents)."""
     return params.outputs(params.model.push(params.inputs(x), z))
 
 
-def outside(params: CoreParams, x: Array) -> Array:
+def outside(params: CoreParams, x: Float[Array, "rows inputs"]) -> Float[Array, " rows"]:
     """How far each row lies beyond the range of the data, in standard deviations of the worst input (rows,)."""
     beyond = jnp.maximum(params.low - x, x - params.high) / params.scale
     return jnp.max(beyond, axis=1, initial=0.0)

@@ -16,10 +16,15 @@ if TYPE_CHECKING:
 class Exporter(Protocol):
     """Writes twins in one format. What it imports beyond forebear it imports in `export`."""
 
-    ending: str
-    """of the names of its files, such as ".onnx\""""
-    needs: str | None
-    """the extra of forebear that brings what it imports; None where nothing more is needed"""
+    @property
+    def ending(self) -> str:
+        """Of the names of its files, such as ".onnx"."""
+        ...
+
+    @property
+    def needs(self) -> str | None:
+        """The extra of forebear that brings what it imports; None where nothing more is needed."""
+        ...
 
     def export(self, twin: Twin, file: Path) -> None:
         """Write the file whole or not at all; refuse a twin that the format cannot hold, in one line."""

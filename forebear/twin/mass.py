@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
+from jaxtyping import Float
 from scipy.special import log_ndtr, logsumexp, ndtr, ndtri
 
 if TYPE_CHECKING:
@@ -14,12 +15,14 @@ if TYPE_CHECKING:
 _POINTS = 64
 
 
-def log_normal(z: np.ndarray) -> np.ndarray:
+def log_normal(z: Float[np.ndarray, "*shape"]) -> Float[np.ndarray, "*shape"]:
     """Log density of the standard normal law."""
     return -0.5 * z**2 - 0.5 * np.log(2 * np.pi)
 
 
-def log_between(below: np.ndarray, above: np.ndarray) -> np.ndarray:
+def log_between(
+    below: Float[np.ndarray, "*shape"], above: Float[np.ndarray, "*shape"]
+) -> Float[np.ndarray, "*shape"]:
     """log(Phi(above) - Phi(below)) without cancellation in either tail.
 
     >>> log_between(np.array([-np.inf, 9.0]), np.array([0.0, np.inf])).round(3).tolist()
@@ -33,7 +36,9 @@ def log_between(below: np.ndarray, above: np.ndarray) -> np.ndarray:
         return upper + np.log(-np.expm1(np.minimum(lower - upper, 0.0)))
 
 
-def draw_between(below: np.ndarray, above: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+def draw_between(
+    below: Float[np.ndarray, "*shape"], above: Float[np.ndarray, "*shape"], rng: np.random.Generator
+) -> Float[np.ndarray, "*shape"]:
     """Standard normal latents, each restricted to its interval; an interval of one point gives that point.
 
     >>> draw_between(np.array([1.0, -np.inf]), np.array([1.0, 0.0]), np.random.default_rng(0)).round(2).tolist()
@@ -48,7 +53,9 @@ def draw_between(below: np.ndarray, above: np.ndarray, rng: np.random.Generator)
     return np.where(below == above, below, np.where(flip, -inside, inside))
 
 
-def joint_log_prob(twin: Twin, x: np.ndarray, values: np.ndarray) -> np.ndarray:
+def joint_log_prob(
+    twin: Twin, x: Float[np.ndarray, "rows inputs"], values: Float[np.ndarray, "rows targets"]
+) -> Float[np.ndarray, " rows"]:
     """Log density (rows,) of several targets together; lattice values and atoms count with their cells."""
     cells = [target.dequantiser.cells(values[:, i]) for i, target in enumerate(twin.outputs)]
     low, high = (np.stack([cell[side] for cell in cells], axis=1) for side in (0, 1))

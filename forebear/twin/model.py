@@ -11,6 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 from jax.typing import ArrayLike
+from jaxtyping import Float
 
 from forebear.flow.network import Network
 from forebear.flow.sampler import NetworkSampler
@@ -39,15 +40,17 @@ class TwinModel(eqx.Module):
         """Whether each target rises with a latent of its own; None: not known."""
 
     @abc.abstractmethod
-    def push(self, x: Array, z: Array) -> Array:
+    def push(self, x: Float[Array, "rows features"], z: Float[Array, "rows targets"]) -> Float[Array, "rows targets"]:
         """Latents to outputs."""
 
     @abc.abstractmethod
-    def pull(self, x: Array, y: Array) -> Array:
+    def pull(self, x: Float[Array, "rows features"], y: Float[Array, "rows targets"]) -> Float[Array, "rows targets"]:
         """Outputs to latents, the inverse of `push`."""
 
     @abc.abstractmethod
-    def pull_with_slope(self, x: Array, y: Array) -> tuple[Array, Array]:
+    def pull_with_slope(
+        self, x: Float[Array, "rows features"], y: Float[Array, "rows targets"]
+    ) -> tuple[Float[Array, "rows targets"], Float[Array, "rows slopes"]]:
         """Latents, and log |dz/dy|: of each target (rows, targets), or of all together (rows, 1) in a joint model."""
 
 
@@ -88,15 +91,17 @@ class FlowModel(TwinModel):
         """A flow on a line keeps the order of its points."""
         return self.outputs == 1
 
-    def push(self, x: Array, z: Array) -> Array:
+    def push(self, x: Float[Array, "rows features"], z: Float[Array, "rows targets"]) -> Float[Array, "rows targets"]:
         """Integrate from noise to data."""
         return self._carry(x, z, backward=False)
 
-    def pull(self, x: Array, y: Array) -> Array:
+    def pull(self, x: Float[Array, "rows features"], y: Float[Array, "rows targets"]) -> Float[Array, "rows targets"]:
         """Integrate from data to noise."""
         return self._carry(x, y, backward=True)
 
-    def pull_with_slope(self, x: Array, y: Array) -> tuple[Array, Array]:
+    def pull_with_slope(
+        self, x: Float[Array, "rows features"], y: Float[Array, "rows targets"]
+    ) -> tuple[Float[Array, "rows targets"], Float[Array, "rows slopes"]]:
         """By forward differentiation of the solver."""
         return with_slope(lambda y: self.pull(x, y), y, self.outputs)
 

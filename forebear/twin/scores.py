@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
+from jaxtyping import Float, Int, Num
 
 
-def crps(draws: np.ndarray, y: np.ndarray) -> np.ndarray:
+def crps(draws: Num[np.ndarray, "n rows"], y: Num[np.ndarray, " rows"]) -> Float[np.ndarray, " rows"]:
     """Continuous ranked probability score (rows,) of draws (n, rows) against observations (rows,); unbiased in n.
 
     E|Y - y| - E|Y - Y'| / 2, the second mean over pairs of different draws.
@@ -21,7 +22,7 @@ def crps(draws: np.ndarray, y: np.ndarray) -> np.ndarray:
     return np.abs(draws - y).mean(axis=0) - 0.5 * pairs
 
 
-def wasserstein(draws: np.ndarray, exact: np.ndarray) -> np.ndarray:
+def wasserstein(draws: Num[np.ndarray, "n rows"], exact: Num[np.ndarray, "n rows"]) -> Float[np.ndarray, " rows"]:
     """Wasserstein-1 (rows,) between two equally large samples (n, rows) of each row's law.
 
     >>> wasserstein(np.array([[0.0], [1.0]]), np.array([[2.0], [0.0]])).tolist()
@@ -30,7 +31,9 @@ def wasserstein(draws: np.ndarray, exact: np.ndarray) -> np.ndarray:
     return np.abs(np.sort(draws, axis=0) - np.sort(exact, axis=0)).mean(axis=0)
 
 
-def mean_interval(values: np.ndarray, rng: np.random.Generator, repeats: int = 2_000) -> tuple[float, float]:
+def mean_interval(
+    values: Num[np.ndarray, " rows"], rng: np.random.Generator, repeats: int = 2_000
+) -> tuple[float, float]:
     """A 95% bootstrap interval of the mean of values (rows,).
 
     >>> low, high = mean_interval(np.arange(100.0), np.random.default_rng(0))
@@ -46,7 +49,9 @@ def mean_interval(values: np.ndarray, rng: np.random.Generator, repeats: int = 2
     return float(low), float(high)
 
 
-def binned_wasserstein(draws: np.ndarray, y: np.ndarray, bins: np.ndarray) -> float:
+def binned_wasserstein(
+    draws: Num[np.ndarray, "n rows"], y: Num[np.ndarray, " rows"], bins: Int[np.ndarray, " rows"]
+) -> float:
     """Mean over bins of the rows of W1 between a bin's observations (rows,) and its draws (n, rows), by rows.
 
     >>> binned_wasserstein(np.array([[0.0, 5.0]]), np.array([1.0, 5.0]), np.array([0, 1]))

@@ -14,6 +14,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
+from jaxtyping import Float
 
 from forebear.flow.network import Network
 from forebear.twin.across import piece_across, steps_across
@@ -52,7 +53,7 @@ class SplineModel(TwinModel):
         """By construction, if each target has its own latent alone."""
         return not self.autoregressive or self.latents == 1
 
-    def push(self, x: Array, z: Array) -> Array:
+    def push(self, x: Float[Array, "rows features"], z: Float[Array, "rows targets"]) -> Float[Array, "rows targets"]:
         """The spline of each target at its latent."""
         if self.autoregressive:
             return self._in_turn(x, z)
@@ -60,28 +61,34 @@ class SplineModel(TwinModel):
         across, up = steps_across(outputs, self.reach, LEAST_STEP, LEAST_SLOPE)
         return _Piece(*piece_across(across, up, outputs[0], self.reach, z.T)).up(z.T).T
 
-    def pull(self, x: Array, y: Array) -> Array:
+    def pull(self, x: Float[Array, "rows features"], y: Float[Array, "rows targets"]) -> Float[Array, "rows targets"]:
         """The inverse, in closed form."""
         return self.pull_with_slope(x, y)[0]
 
-    def pull_with_slope(self, x: Array, y: Array) -> tuple[Array, Array]:
+    def pull_with_slope(
+        self, x: Float[Array, "rows features"], y: Float[Array, "rows targets"]
+    ) -> tuple[Float[Array, "rows targets"], Float[Array, "rows slopes"]]:
         """Latents and log |dz/dy|, of all targets together when the model is autoregressive."""
         splines = self._splines(self._known(x, y) if self.autoregressive else x)
         z = splines.inverse(y.T)
         slope = -jnp.log(splines.slope(z)).T
         return z.T, slope.sum(axis=1, keepdims=True) if self.autoregressive else slope
 
-    def _splines(self, x: Array) -> Spline:
+    def _splines(self, x: Float[Array, "*some features"]) -> Spline:
         """Splines (targets, rows) from features (rows, features), or (targets, rows, features)."""
         return Spline.of(self.networks(x), self.reach)
 
-    def _known(self, x: Array, y: Array) -> Array:
+    def _known(
+        self, x: Float[Array, "rows features"], y: Float[Array, "rows targets"]
+    ) -> Float[Array, "targets rows more"]:
         """What each network sees (targets, rows, features): the inputs, and the targets before its own."""
         targets = y.shape[1]
         before = jnp.tril(jnp.ones((targets, targets), y.dtype), -1)
         return jnp.stack([jnp.concatenate([x, y * before[i]], axis=1) for i in range(targets)])
 
-    def _in_turn(self, x: Array, z: Array) -> Array:
+    def _in_turn(
+        self, x: Float[Array, "rows features"], z: Float[Array, "rows targets"]
+    ) -> Float[Array, "rows targets"]:
         y = jnp.zeros_like(z)
         for i in range(z.shape[1]):
             alone = jax.tree.map(lambda layer, i=i: layer[i : i + 1], self.networks)
@@ -112,7 +119,7 @@ class Spline(eqx.Module):
     """(…, points)"""
 
     @classmethod
-    def of(cls, outputs: Array, reach: float) -> Spline:
+    def of(cls, outputs: Float[Array, "*some said"], reach: float) -> Spline:
         """From what a network says (…, 1 + 2 (points - 1)): the middle of the curve, its steps across and up."""
         count = outputs.shape[-1] // 2
         share = LEAST_STEP + (1 - count * LEAST_STEP) * jax.nn.softmax(outputs[..., 1 : count + 1])
@@ -130,19 +137,19 @@ class Spline(eqx.Module):
             jnp.concatenate([chords[..., :1], pairs, chords[..., -1:]], axis=-1),
         )
 
-    def __call__(self, z: Array) -> Array:
+    def __call__(self, z: Float[Array, "*some"]) -> Float[Array, "*some"]:
         """The quantiles at latents z (…)."""
         return self._piece(z, self.z).up(z)
 
-    def slope(self, z: Array) -> Array:
+    def slope(self, z: Float[Array, "*some"]) -> Float[Array, "*some"]:
         """dy/dz at latents z (…)."""
         return self._piece(z, self.z).slope(z)
 
-    def inverse(self, y: Array) -> Array:
+    def inverse(self, y: Float[Array, "*some"]) -> Float[Array, "*some"]:
         """The latents of values y (…)."""
         return self._piece(y, self.y).across(y)
 
-    def _piece(self, at: Array, points: Array) -> _Piece:
+    def _piece(self, at: Float[Array, "*some"], points: Float[Array, "*some points"]) -> _Piece:
         """The piece of the curve in which each value lies; the first and the last serve beyond the ends too."""
         passed = at[..., None] >= points[..., 1:-1]
         here = jnp.sum(passed, axis=-1, keepdims=True)

@@ -56,6 +56,10 @@ def system_named(name: str) -> System:
         pytest.skip(str(missing))
 
 
+def pick(system: System, *names: str) -> pd.DataFrame:
+    return pd.DataFrame({name: system.table[name] for name in names})
+
+
 def columns_of(system: System, target: str) -> list[str]:
     return [c for a in system.ancestors[target] for c in system.groups.get(a, (a,))]
 
@@ -142,8 +146,8 @@ def test_the_exact_sampler_reads_the_ancestors_only(name: str, target: str) -> N
     system = system_named(name)
     z = np.linspace(-6, 6, len(system.table))[:, None]
     whole, part = (
-        system.oracle().fit(given, system.table[[target]], seed=0).push(given, z)
-        for given in (system.table, system.table[columns_of(system, target)])
+        system.oracle().fit(given, pick(system, target), seed=0).push(given, z)
+        for given in (system.table, pick(system, *columns_of(system, target)))
     )
     assert np.isfinite(whole).all()
     np.testing.assert_array_equal(whole, part)
@@ -153,7 +157,7 @@ def test_the_exact_sampler_reads_the_ancestors_only(name: str, target: str) -> N
 def test_the_exact_sampler_needs_each_ancestor(name: str, target: str) -> None:
     """Otherwise the graph names too many: some row's law changes with each of them."""
     system = system_named(name)
-    law = system.oracle().fit(system.table, system.table[[target]], seed=0)
+    law = system.oracle().fit(system.table, pick(system, target), seed=0)
     z = np.random.default_rng(0).normal(size=(len(system.table), 1))
     before = law.push(system.table, z)
     for ancestor in system.ancestors[target]:
@@ -167,6 +171,6 @@ def test_the_exact_sampler_needs_each_ancestor(name: str, target: str) -> None:
 def test_the_exact_sampler_can_be_sent_to_a_worker(name: str) -> None:
     system = system_named(name)
     again = pickle.loads(pickle.dumps(system.oracle()))
-    y, z = system.table[list(system.targets)], np.ones((len(system.table), len(system.targets)))
+    y, z = pick(system, *system.targets), np.ones((len(system.table), len(system.targets)))
     one, two = (oracle.fit(system.table, y, seed=0).push(system.table, z) for oracle in (again, system.oracle()))
     np.testing.assert_array_equal(one, two)

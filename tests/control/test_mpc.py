@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.optimize
-from pages import without_training
+from quick import trains_briefly
 from toys import toy_twin
 
 import forebear as fb
@@ -230,7 +230,7 @@ def test_the_swing_up_of_the_page_is_the_example_and_runs(monkeypatch: pytest.Mo
     text = script.read_text(encoding="utf-8")
     page = ROOT / "docs" / "howto" / "control.md"
     assert f"```python\n{text}```" in page.read_text(encoding="utf-8") and len(text.splitlines()) < 60
-    without_training(page, monkeypatch)
+    trains_briefly(monkeypatch)
     simulate = Mpc.simulate
     steps = []
 

@@ -9,6 +9,7 @@ import jax
 import jax.numpy as jnp
 import jax.random as jr
 from jax import Array
+from jaxtyping import Float, PRNGKeyArray
 
 from forebear.control.ensembles.settings import CemSettings
 
@@ -33,7 +34,9 @@ class Limits(NamedTuple):
         return (self.low + self.high) / 2
 
 
-def search(judge: Judge, mean: Array, limits: Limits, settings: CemSettings, *, key: Array) -> Array:
+def search(
+    judge: Judge, mean: Float[Array, "horizon actions"], limits: Limits, settings: CemSettings, *, key: PRNGKeyArray
+) -> Float[Array, "horizon actions"]:
     """The plan (horizon, actions) at which the search ends, begun at `mean` with a quarter of the range as deviation.
 
     >>> limits = Limits(jnp.full(1, -2.0), jnp.full(1, 2.0))
@@ -62,7 +65,7 @@ def search(judge: Judge, mean: Array, limits: Limits, settings: CemSettings, *, 
     return jax.lax.fori_loop(0, settings.iterations, improve, (mean, variance))[0]
 
 
-def shifted(plan: Array, limits: Limits) -> Array:
+def shifted(plan: Float[Array, "horizon actions"], limits: Limits) -> Float[Array, "horizon actions"]:
     """What is left of a plan once its first action is taken: where the next search begins."""
     return jnp.concatenate([plan[1:], limits.middle[None]])
 

@@ -8,6 +8,7 @@ import jax
 import jax.numpy as jnp
 import jax.random as jr
 from jax import Array
+from jaxtyping import Float, PRNGKeyArray
 
 from forebear.control.ensembles.settings import EnsembleSettings
 
@@ -45,7 +46,9 @@ class Ensemble(NamedTuple):
     """(outputs,) what is known to be always the same, whatever the weights say; NaN for all that varies"""
 
 
-def fresh_weights(seen: Array, outputs: int, settings: EnsembleSettings, *, key: Array) -> Weights:
+def fresh_weights(
+    seen: Float[Array, " inputs"], outputs: int, settings: EnsembleSettings, *, key: PRNGKeyArray
+) -> Weights:
     """Truncated normal matrices of deviation 1 / (2 √fan-in), where hidden inputs do not count, and zero biases.
 
     >>> weights = fresh_weights(jnp.array([1.0, 1.0, 0.0]), 2, EnsembleSettings(width=8, depth=2), key=jr.key(0))
@@ -65,12 +68,14 @@ def fresh_weights(seen: Array, outputs: int, settings: EnsembleSettings, *, key:
     return Weights(tuple(matrices), tuple(biases), lower, upper)
 
 
-def prepare(inputs: Inputs, rows: Array) -> Array:
+def prepare(inputs: Inputs, rows: Float[Array, "*some inputs"]) -> Float[Array, "*some inputs"]:
     """Standardised rows (…, inputs), hidden inputs at zero."""
     return (rows - inputs.centre) / inputs.scale * inputs.seen
 
 
-def law(weights: Weights, x: Array, dtype: str = "float32") -> tuple[Array, Array]:
+def law(
+    weights: Weights, x: Float[Array, "members rows inputs"], dtype: str = "float32"
+) -> tuple[Float[Array, "members rows outputs"], Float[Array, "members rows outputs"]]:
     """Mean and log variance, (members, rows, outputs) each, at prepared rows x (members, rows, inputs)."""
     value = x.astype(dtype)
     last = len(weights.matrices) - 1
@@ -84,7 +89,7 @@ def law(weights: Weights, x: Array, dtype: str = "float32") -> tuple[Array, Arra
     return mean, _between(spread, weights)
 
 
-def _between(spread: Array, weights: Weights) -> Array:
+def _between(spread: Float[Array, "members rows outputs"], weights: Weights) -> Float[Array, "members rows outputs"]:
     """Log variances held softly below the upper bounds, then above the lower ones."""
     below = weights.upper - jax.nn.softplus(weights.upper - spread)
     return weights.lower + jax.nn.softplus(below - weights.lower)

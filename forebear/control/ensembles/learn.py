@@ -11,6 +11,7 @@ import jax.random as jr
 import numpy as np
 import optax
 from jax import Array
+from jaxtyping import Float, Key, Shaped
 
 from forebear.control.ensembles.ensemble import Ensemble, Inputs, Weights, fresh_weights, law, prepare
 from forebear.control.ensembles.settings import EnsembleSettings
@@ -41,7 +42,9 @@ class Examples(NamedTuple):
 
 
 @partial(jax.jit, static_argnames=("outputs", "settings"))
-def begin(seen: Array, keys: Array, *, outputs: int, settings: EnsembleSettings) -> Learner:
+def begin(
+    seen: Float[Array, "runs inputs"], keys: Key[Array, " runs"], *, outputs: int, settings: EnsembleSettings
+) -> Learner:
     """Ensembles that have learned nothing, one a run; seen is (runs, inputs)."""
 
     def alone(shown: Array, key: Array) -> Learner:
@@ -52,7 +55,9 @@ def begin(seen: Array, keys: Array, *, outputs: int, settings: EnsembleSettings)
     return jax.vmap(alone)(seen, keys)
 
 
-def standardised(learner: Learner, x: np.ndarray, seen: np.ndarray) -> Learner:
+def standardised(
+    learner: Learner, x: Float[np.ndarray, "*runs rows inputs"], seen: Shaped[np.ndarray, "*runs inputs"]
+) -> Learner:
     """The learner with inputs scaled to these rows (…, rows, inputs), in double precision: some hardly vary."""
     scale = x.std(axis=-2)
     inputs = Inputs(
@@ -63,14 +68,16 @@ def standardised(learner: Learner, x: np.ndarray, seen: np.ndarray) -> Learner:
     return learner._replace(ensemble=learner.ensemble._replace(inputs=inputs))
 
 
-def with_constants(learner: Learner, y: np.ndarray) -> Learner:
+def with_constants(learner: Learner, y: Float[np.ndarray, "*runs rows outputs"]) -> Learner:
     """The learner that keeps what is the same in all these rows (…, rows, outputs), and does not learn it."""
     constant = np.where(y.std(axis=-2) < _CONSTANT, y[..., 0, :], np.nan)
     return learner._replace(ensemble=learner.ensemble._replace(constant=jnp.asarray(constant, jnp.float32)))
 
 
 @partial(jax.jit, static_argnames="settings")
-def learn(learner: Learner, examples: Examples, keys: Array, *, settings: EnsembleSettings) -> tuple[Learner, Array]:
+def learn(
+    learner: Learner, examples: Examples, keys: Key[Array, " runs"], *, settings: EnsembleSettings
+) -> tuple[Learner, Float[Array, " runs"]]:
     """So many epochs for every run (leading axis of all but the number of rows), and the loss of their last step.
 
     Each member has a bootstrap sample of its own, drawn anew at every call, in a new order at every epoch.
@@ -114,8 +121,14 @@ def _learn_one(
 
 
 def _loss(
-    weights: Weights, x: Array, y: Array, counts: Array, *, varies: Array, decay: tuple[float, float, float]
-) -> Array:
+    weights: Weights,
+    x: Float[Array, "members rows inputs"],
+    y: Float[Array, "members rows outputs"],
+    counts: Array,
+    *,
+    varies: Array,
+    decay: tuple[float, float, float],
+) -> Float[Array, ""]:
     """Gaussian likelihood, mean over rows and outputs and summed over members; weight decay; the price of bounds."""
     mean, log_variance = law(weights, x)
     misfit = (mean - y) ** 2 * jnp.exp(-log_variance) + log_variance

@@ -10,6 +10,7 @@ import jax
 import jax.numpy as jnp
 import jax.random as jr
 from jax import Array
+from jaxtyping import Float, Key
 
 from forebear.control.ensembles.cem import Judge, Limits, judged_by_particles, search, shifted
 from forebear.control.ensembles.ensemble import Ensemble, law, prepare
@@ -22,14 +23,14 @@ Cost = Callable[[Any, Any, Any], Any]
 @partial(jax.jit, static_argnames=("cost", "settings"))
 def act(
     ensembles: Ensemble,
-    states: Array,
-    plans: Array,
+    states: Float[Array, "runs states"],
+    plans: Float[Array, "runs horizon actions"],
     limits: Limits,
-    keys: Array,
+    keys: Key[Array, " runs"],
     *,
     cost: Cost,
     settings: PetsSettings,
-) -> tuple[Array, Array]:
+) -> tuple[Float[Array, "runs actions"], Float[Array, "runs horizon actions"]]:
     """What every run does now (runs, actions), and where its next search begins (runs, horizon, actions)."""
 
     def alone(ensemble: Ensemble, state: Array, plan: Array, key: Array) -> tuple[Array, Array]:
@@ -40,7 +41,7 @@ def act(
     return jax.vmap(alone)(ensembles, states, plans, keys)
 
 
-def judged_by(ensemble: Ensemble, state: Array, cost: Cost, settings: PetsSettings) -> Judge:
+def judged_by(ensemble: Ensemble, state: Float[Array, " states"], cost: Cost, settings: PetsSettings) -> Judge:
     """Plans judged by an ensemble; a particle stays with its member from the first step to the last."""
     weights, members = ensemble.weights, settings.ensemble.members
     dtype = settings.ensemble.precision

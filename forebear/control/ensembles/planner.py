@@ -12,6 +12,7 @@ import jax.numpy as jnp
 import jax.random as jr
 import numpy as np
 from jax import Array
+from jaxtyping import Float, Key
 
 from forebear.control.ensembles.asked import check_cost, cost_of, limits_of
 from forebear.control.ensembles.cem import Limits, judged_by_particles, search, shifted
@@ -34,7 +35,9 @@ class Cem:
     """(actions,) low and high"""
     settings: CemSettings
 
-    def plan(self, start: Any, seed: int = 0, *, after: np.ndarray | None = None) -> np.ndarray:
+    def plan(
+        self, start: Any, seed: int = 0, *, after: np.ndarray | None = None
+    ) -> Float[np.ndarray, "starts horizon actions"]:
         """Actions (starts, horizon, actions) from each start on; the first of them is the one to take.
 
         Arguments:
@@ -99,8 +102,14 @@ def cem(
 
 @eqx.filter_jit
 def _plan(
-    model: Model, carried: Array, warm: Array, limits: Limits, keys: Array, cost: Cost, settings: CemSettings
-) -> Array:
+    model: Model,
+    carried: Array,
+    warm: Float[Array, "starts horizon actions"],
+    limits: Limits,
+    keys: Key[Array, " starts"],
+    cost: Cost,
+    settings: CemSettings,
+) -> Float[Array, "starts horizon actions"]:
     rows = settings.particles * settings.candidates
 
     def step(moments: Array, actions: Array, key: Array) -> tuple[Array, Array, Array]:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from jaxtyping import Float
 
 from forebear.control.ensembles.loop import Progress, Renew
 from forebear.data.column import Column
@@ -42,7 +43,7 @@ class Names:
         """
         return tuple(name for name, shown in zip(self.inputs, row, strict=True) if shown)
 
-    def table(self, x: np.ndarray, y: np.ndarray) -> pd.DataFrame:
+    def table(self, x: Float[np.ndarray, "rows inputs"], y: Float[np.ndarray, "rows states"]) -> pd.DataFrame:
         """Transitions: states and actions x (rows, inputs), increments y (rows, states).
 
         >>> Names(("x",), ("u",)).table(np.zeros((1, 2)), np.ones((1, 1))).to_dict("list")
