@@ -34,3 +34,11 @@ def compiled_code_is_let_go() -> Iterator[None]:
     if "jax" in sys.modules:
         sys.modules["jax"].clear_caches()
         gc.collect()
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """What was compiled for code of long ago goes, when there is much of it."""
+    from forebear.cli.compiled import make_room
+
+    if not hasattr(session.config, "workerinput"):
+        make_room(COMPILED)

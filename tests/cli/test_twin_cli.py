@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from quick import TINY
 
 import forebear as fb
 from forebear.cli import main
 from forebear.twin.fit import fit_twin
 
-TINY: dict[str, Any] = {"steps": 20, "width": 8, "depth": 1}
 Cli = Callable[..., tuple[int, str, str]]
 
 

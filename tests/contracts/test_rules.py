@@ -7,13 +7,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from quick import QUICK
 from skeletons import skeleton
 
 import forebear as fb
 from forebear.discovery.choose import RULES, choose, find_rule, needs_certificate
 
-QUICK: dict[str, Any] = {"steps": 60, "distilled": 100, "width": 16, "depth": 2, "subset_steps": 60, "tested": 300}
-QUICK |= {"lengthscale": 1.0, "latent_lengthscale": 1.0, "nugget": 1.0}
 ALL = {
     **{name: make() for name, make in RULES.items()},
     "skeleton, path": skeleton("rule").three_largest_scores,

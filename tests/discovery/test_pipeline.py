@@ -11,14 +11,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from quick import KERNEL, TINY
 
 import forebear as fb
 from forebear.discovery import certify, pipeline, problem
 from forebear.flow.samplers import FlowSampler
 
 PACKAGE = str(Path(fb.__file__).parent)
-QUICK: dict[str, Any] = {"steps": 20, "distilled": 60, "width": 8, "depth": 1, "subset_steps": 20, "tested": 200}
-QUICK |= {"lengthscale": 1.0, "latent_lengthscale": 1.0, "nugget": 1.0}
+QUICK: dict[str, Any] = {**TINY, **KERNEL, "distilled": 60, "subset_steps": 20, "tested": 200}
 MOST_CALLS = 8
 
 

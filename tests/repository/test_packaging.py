@@ -82,7 +82,9 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     if importlib.util.find_spec("build") is None:
         pytest.skip("`make docs` installs build")
     copy = tmp_path_factory.mktemp("source") / "forebear"
-    leave = shutil.ignore_patterns(".git", ".venv", "site", "build", "dist", "*.egg-info", "__pycache__", "pieces")
+    leave = shutil.ignore_patterns(
+        ".git", ".venv", ".pytest_cache", "site", "build", "dist", "*.egg-info", "__pycache__", "pieces"
+    )
     shutil.copytree(ROOT, copy, ignore=leave)
     for package in (copy, copy / "experiments"):
         command = [sys.executable, "-m", "build", "--quiet", "--outdir", str(copy / "dist"), str(package)]

@@ -15,6 +15,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from mortal import Mortal
+from quick import QUICK
 
 import forebear as fb
 from forebear.run.engine import Unfinished
@@ -24,8 +25,7 @@ distributed = pytest.importorskip("distributed")
 # dask warns of its own housekeeping (ports in use, workers that are slow to start).
 pytestmark = pytest.mark.filterwarnings("default")
 
-SMALL: dict[str, Any] = {"steps": 60, "distilled": 100, "width": 16, "depth": 2, "subset_steps": 60, "tested": 300}
-SMALL |= {"lengthscale": 1.0, "latent_lengthscale": 1.0, "nugget": 1.0, "runs": 2}
+SMALL: dict[str, Any] = {**QUICK, "runs": 2}
 
 
 @pytest.fixture(scope="module")

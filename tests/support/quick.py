@@ -11,13 +11,12 @@ from forebear.discovery import settings as discovery
 from forebear.flow.settings import FlowSettings
 from forebear.twin import settings as twin
 
-TINY: dict[str, Any] = {"steps": 20, "width": 8, "depth": 1, "batch": 128}
+TINY: dict[str, Any] = {"steps": 20, "width": 8, "depth": 1}
 """a network that has hardly begun to learn"""
-NETWORK: dict[str, Any] = {"steps": 60, "width": 16, "depth": 2, "batch": 128}
-"""one that has seen the data"""
 KERNEL: dict[str, Any] = {"lengthscale": 1.0, "latent_lengthscale": 1.0, "nugget": 1.0}
 """nothing to choose"""
-QUICK: dict[str, Any] = {**NETWORK, **KERNEL, "distilled": 100, "subset_steps": 60, "tested": 300}
+QUICK: dict[str, Any] = {"steps": 60, "width": 16, "depth": 2, "subset_steps": 60, "distilled": 100, "tested": 300}
+QUICK |= KERNEL
 """a discovery with certificate in a second, once it is compiled"""
 
 
