@@ -4,7 +4,7 @@ Three thousand runs of a bearing under random conditions. Nothing here was measu
 that a discovery should recover.
 
     load         kN, uniform in 1 … 9
-    speed        thousand turns a minute, uniform in 0.5 … 3
+    speed        thousand turns per minute, uniform in 0.5 … 3
     temperature  degrees C of the bearing: 60 on average, warmer under load and at speed
     humidity     percent, uniform in 20 … 80; shapes nothing
     oil          grade A or B, with equal odds

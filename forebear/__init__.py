@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from forebear.api.found import load as load
     from forebear.data.lagged import Lagged as Lagged
     from forebear.data.lagged import lagged as lagged
+    from forebear.discovery.certificate import Certificate as Certificate
     from forebear.discovery.choose import Certified as Certified
     from forebear.discovery.choose import LargestJump as LargestJump
     from forebear.discovery.choose import Rule as Rule
@@ -45,6 +46,7 @@ _HOMES = {
     "InputError": "forebear.errors",
     "Lagged": "forebear.data.lagged",
     "lagged": "forebear.data.lagged",
+    "Certificate": "forebear.discovery.certificate",
     "Certified": "forebear.discovery.choose",
     "LargestJump": "forebear.discovery.choose",
     "Rule": "forebear.discovery.choose",
@@ -71,6 +73,7 @@ _HOMES = {
 }
 
 __all__ = [
+    "Certificate",
     "Certified",
     "Dynamics",
     "FlowSampler",

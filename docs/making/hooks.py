@@ -1,7 +1,8 @@
-"""What the site takes from outside docs/: stored figures, the changelog, and the help of every command."""
+"""What the site adds to the pages: stored figures, the changelog, the help of every command, skeletons as code."""
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,8 @@ from forebear.cli import app
 
 ROOT = Path(__file__).parents[2]
 _FIGURES = "results/figures"
+_SOURCE = re.compile(r"<!-- results/.*? -->", re.DOTALL)
+_SKELETON = re.compile(r"<!-- skeleton: (?P<name>\w+) -->")
 
 
 def on_files(files: Files, config: Any) -> Files:
@@ -24,8 +27,15 @@ def on_files(files: Files, config: Any) -> Files:
 
 
 def on_page_markdown(markdown: str, **_: Any) -> str:
-    """Pages link to figures where they lie in the repository."""
-    return markdown.replace(f"](../{_FIGURES}/", f"]({_FIGURES}/")
+    """Pages link to figures where they lie in the repository; a skeleton that they link to is shown in place; the
+    sources of numbers (`figures.py`), in which Markdown would find links, are left out."""
+    linked = markdown.replace(f"](../{_FIGURES}/", f"]({_FIGURES}/")
+    return _SKELETON.sub(_skeleton, _SOURCE.sub("", linked))
+
+
+def _skeleton(match: re.Match[str]) -> str:
+    code = (ROOT / "docs" / "skeletons" / f"{match['name']}.py").read_text(encoding="utf-8")
+    return f"```python\n{code.strip()}\n```"
 
 
 def command_line() -> str:

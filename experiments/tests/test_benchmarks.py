@@ -15,7 +15,7 @@ import forebear as fb
 from forebear.cli import main
 from forebear.errors import InputError
 from forebear.systems import pendulum
-from forebear_experiments.benchmarks import BENCHES, environments, measure
+from forebear_experiments.benchmarks import BENCHES, environments, libraries, measure
 from forebear_experiments.benchmarks.control import batched_mpc
 from forebear_experiments.benchmarks.support import baselines
 
@@ -89,6 +89,32 @@ def test_mpc_is_compared_with_three_loops() -> None:
     rows = batched_mpc(trials=3, steps=2, looped=1, scenarios=4)
     assert len({row["baseline"] for row in rows}) == 3 and len({row["ours_s"] for row in rows}) == 1
     assert all(row["ratio"] == pytest.approx(row["baseline_s"] / row["ours_s"]) for row in rows)
+
+
+def test_libraries_do_the_same_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As well as ours, that is: times are another matter."""
+    monkeypatch.setattr(libraries, "_import_seconds", lambda statement, repeats=1: float(repeats))
+    monkeypatch.setattr(libraries, "worker_rows", lambda jobs, pieces: iter(()))
+    rows = measure("libraries", sizes=(80,), trials=2, tables=(150,), steps=300)["rows"]
+    assert all(row["cores"] > 0 and row["load_before"] >= 0 and row["ours_s"] > 0 for row in rows)
+    compared = [row for row in rows if "baseline" in row]
+    assert all(row["ratio"] == pytest.approx(row["baseline_s"] / row["ours_s"]) for row in compared)
+    plans = [row for row in rows if "cost" in row]
+    assert all(row["cost"] == pytest.approx(row["baseline_cost"], rel=0.1) for row in plans) and len(plans) == 2
+    (trained,) = (row for row in rows if "loss" in row)
+    assert max(trained["loss"], trained["baseline_loss"]) < 0.1
+    solved = [row for row in rows if "residual" in row]
+    assert max(max(row["residual"], row["baseline_residual"]) for row in solved) < 1e-10 and len(solved) == 4
+
+
+def test_a_killed_worker_costs_a_try_and_a_pool_all_that_is_left() -> None:
+    whole, killed = [], []
+    for row in libraries.worker_rows(jobs=2, pieces=5, steps=0):
+        (killed if row["what"].endswith("killed") else whole).append(row)
+    assert len(whole) == len(killed) == 2
+    for row in killed:
+        assert row["lost"] == 0 and row["tries"] == 6 and row["told"] == ""
+        assert row["baseline_lost"] > 0 and row["baseline_tries"] >= 6 and "terminated" in row["baseline_told"]
 
 
 def test_memory_states_the_matrix_that_was_not_held() -> None:

@@ -148,7 +148,8 @@ class Found:
 
     @property
     def graph(self) -> nx.DiGraph:
-        """An edge from every ancestor to its target, with attributes score, p_value, effect, frequency and kept.
+        """An edge from every ancestor to its target, with attributes score, p_value, effect, frequency and by_request
+        (the input was kept by `keep=`).
 
         The score is the share of the signal that runs through the candidate when every candidate is present, in the
         first run; it ranks candidates of one target and means nothing on its own. p_value and effect say what happens
@@ -162,7 +163,7 @@ class Found:
         targets = {}
         for target in self.questions:
             path, certificate = self.runs[0][target], self.record.certificate(target)
-            verdicts = {} if certificate is None else certificate.verdicts
+            verdicts = {} if certificate is None else certificate.tests
             targets[target] = {
                 "ancestors": list(ancestors[target]),
                 "removed": list(path.removed),

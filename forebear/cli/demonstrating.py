@@ -19,7 +19,9 @@ _ABOUT = """This folder was written by `forebear demo`, which replaces it when i
 
 found.json   the result: forebear.load reads the folder
 data.safetensors   the columns that were used
-twin/        the sampler, once `forebear sample` or a script has made it
+twin/        the sampler behind the page, from which `forebear sample` draws
+twins/       one on all candidates, to compare with
+report/      the laws of the page
 report.html  the page: answer, graph, evidence, and the laws to play with
 graph.png    the graph, and how the noise-to-signal ratio rises as inputs are removed
 run.json     the settings
@@ -61,7 +63,7 @@ def _clear(out: Path) -> None:
     try:
         for name in ("found.json", "data.safetensors", "run.json", "graph.png", "report.html"):
             (out / name).unlink(missing_ok=True)
-        for name in ("pieces", "twin", "report"):
+        for name in ("pieces", "twin", "twins", "report"):
             shutil.rmtree(out / name, ignore_errors=True)
         out.mkdir(parents=True, exist_ok=True)
         (out / _MARK).write_text(_ABOUT, encoding="utf-8")

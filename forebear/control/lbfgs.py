@@ -2,6 +2,9 @@
 
 All problems share every evaluation: one call of the objective serves whatever each of them needs next, a further try
 of its line search or the first try along a new direction. A problem that is done waits for the others.
+
+Directions are optax's. Its own line searches under `jax.vmap` evaluate until the slowest of all problems has found
+its step, in every iteration anew, and take several times as long (`forebear bench libraries`).
 """
 
 from __future__ import annotations

@@ -18,17 +18,17 @@ FEWEST_ROWS, ROWS_PER_INPUT = 30, 2
 class Question:
     """One target, and what may shape it.
 
-    `inputs` holds every column the law is conditioned on, in table order. `units` says what is removed at
-    a time: a group under its name, or a column under its own. `keep` is conditioned on and never removed.
+    `inputs` holds every column the law is conditioned on, in table order. `candidates` says what is removed at
+    a time: a group under its name, or a column under its own. `always` is conditioned on and never removed.
 
-    >>> Question("y", ("a", "b", "c"), {"pair": ("a", "b")}, ("c",)).units
+    >>> Question("y", ("a", "b", "c"), {"pair": ("a", "b")}, ("c",)).candidates
     {'pair': ('a', 'b')}
     """
 
     target: str
     inputs: tuple[str, ...]
-    units: Mapping[str, tuple[str, ...]]
-    keep: tuple[str, ...]
+    candidates: Mapping[str, tuple[str, ...]]
+    always: tuple[str, ...]
 
 
 def ask(
@@ -47,7 +47,7 @@ def ask(
     they are the columns that are not targets (without `targets`: every other column).
 
     >>> ask(["a", "b", "y"], "the table", targets="y", groups={"pair": ["a", "b"]})
-    [Question(target='y', inputs=('a', 'b'), units={'pair': ('a', 'b')}, keep=())]
+    [Question(target='y', inputs=('a', 'b'), candidates={'pair': ('a', 'b')}, always=())]
     """
     columns = tuple(frame_columns)
     aims = _targets(targets, candidates, keep, columns, source)
@@ -96,7 +96,7 @@ def _check_copies(question: Question, copies: Sequence[tuple[str, str]], source:
         if question.target in (first, second):
             other = second if first == question.target else first
             if other in inputs:
-                role = "kept column" if other in question.keep else "candidate"
+                role = "kept column" if other in question.always else "candidate"
                 raise InputError(
                     f"{source}: target '{question.target}' and {role} '{other}' hold the same values (up to "
                     "shift and scale): leave one of them out"
@@ -208,9 +208,9 @@ def _question(
             f"{source}: {cause} for target '{target}', so there is nothing to choose from: name candidates "
             "for it (without targets, every column is a target of all the others)"
         )
-    units: dict[str, tuple[str, ...]] = {}
+    candidates: dict[str, tuple[str, ...]] = {}
     for name in free:
-        unit = group_of.get(name, name)
-        units[unit] = (*units.get(unit, ()), name)
-    inputs = tuple(name for name in columns if name in keep or name in units or name in free)
-    return Question(target, inputs, units, keep)
+        candidate = group_of.get(name, name)
+        candidates[candidate] = (*candidates.get(candidate, ()), name)
+    inputs = tuple(name for name in columns if name in keep or name in candidates or name in free)
+    return Question(target, inputs, candidates, keep)

@@ -24,12 +24,12 @@ _ROWS, _LEVELS, _GRID = 512, 32, 257
 
 
 def action(latents: np.ndarray, values: np.ndarray) -> Action:
-    """The split for one unit, from latents that were made without it.
+    """The split for one candidate, from latents that were made without it.
 
-    `latents` (rows, orders) are the Legendre features of the latents, `values` (rows, some) the features of the unit,
+    `latents` (rows, orders) are the Legendre features of the latents, `values` (rows, some) those of the candidate,
     both cleared of the kept inputs. The features' regression on each other is the conditional density of the latent
-    given the unit; its quantiles move against those of a standard normal by a shift (location), a stretch (scale) and
-    a rest (shape), and the mean squares of the three are compared.
+    given the candidate; its quantiles move against those of a standard normal by a shift (location), a stretch
+    (scale) and a rest (shape), and the mean squares of the three are compared.
 
     >>> from forebear.data.table import Column
     >>> from forebear.discovery.dependence import features, latent_features

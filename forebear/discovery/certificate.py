@@ -1,4 +1,4 @@
-"""Evidence that the chosen units are enough, and that each is needed."""
+"""Evidence that the chosen candidates are enough, and that each is needed."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import pandas as pd
 
 from forebear.discovery.action import Action
-from forebear.discovery.dependence import Verdict
+from forebear.discovery.dependence import TestResult
 
 
 @dataclass(frozen=True)
@@ -18,31 +18,31 @@ class Certificate:
 
     kept: tuple[str, ...]
     passes: bool
-    """no removed unit, nor all of them together, is still found in the latents"""
+    """no removed candidate, nor all of them together, is still found in the latents"""
     agrees: bool
     """every search ended in this set"""
-    verdicts: Mapping[str, Verdict]
-    """of a removed unit: given the chosen set; of a kept one: when it alone is taken out of the set"""
-    jointly: Verdict | None
-    """of all removed units together, with their pairwise interactions; None when nothing is removed"""
-    alternatives: Mapping[tuple[str, ...], Mapping[str, Verdict]]
-    """other sets, no larger, that pass too, each with its own verdicts"""
+    tests: Mapping[str, TestResult]
+    """of a removed candidate: given the chosen set; of a kept one: when it alone is taken out of the set"""
+    jointly: TestResult | None
+    """of all removed candidates together, with their pairwise interactions; None when nothing is removed"""
+    alternatives: Mapping[tuple[str, ...], Mapping[str, TestResult]]
+    """other sets, no larger, that pass too, each with its own tests"""
     actions: Mapping[str, Action]
-    """how each kept unit acts"""
+    """how each kept candidate acts"""
     level: float
     negligible: tuple[str, ...] = ()
-    """removed units that are found in the latents, surely but too weakly to matter"""
+    """removed candidates that are found in the latents, surely but too weakly to matter"""
 
     def frame(self) -> pd.DataFrame:
         """One row a candidate: kept, p_value, effect, shift, statistic, moves.
 
-        `moves` says which side of the law the strongest sign of the unit lies in: location, scale or shape.
+        `moves` says which side of the law the strongest sign of the candidate lies in: location, scale or shape.
         """
-        return _frame(self.kept, self.verdicts)
+        return _frame(self.kept, self.tests)
 
     def alternative_frames(self) -> dict[tuple[str, ...], pd.DataFrame]:
         """The same for each of the other sets."""
-        return {kept: _frame(kept, verdicts) for kept, verdicts in self.alternatives.items()}
+        return {kept: _frame(kept, tests) for kept, tests in self.alternatives.items()}
 
     def actions_frame(self) -> pd.DataFrame:
         """One row an ancestor: shares of location, scale and shape, and the largest of them in a word.
@@ -50,7 +50,7 @@ class Certificate:
         With a joint law there may be a fourth share: for dependence on the other outputs.
         """
         frame = pd.DataFrame.from_dict(
-            {unit: action._asdict() for unit, action in self.actions.items()},
+            {candidate: action._asdict() for candidate, action in self.actions.items()},
             orient="index",
             columns=list(Action._fields),
         )
@@ -60,17 +60,17 @@ class Certificate:
         return frame
 
 
-def _frame(kept: Sequence[str], verdicts: Mapping[str, Verdict]) -> pd.DataFrame:
+def _frame(kept: Sequence[str], tests: Mapping[str, TestResult]) -> pd.DataFrame:
     rows = {
-        unit: {
-            "kept": unit in kept,
-            "p_value": verdict.p_value,
-            "effect": verdict.effect,
-            "shift": verdict.shift,
-            "statistic": verdict.statistic,
-            "moves": ("location", "scale", "shape")[min(verdict.order, 3) - 1],
+        candidate: {
+            "kept": candidate in kept,
+            "p_value": result.p_value,
+            "effect": result.effect,
+            "shift": result.shift,
+            "statistic": result.statistic,
+            "moves": ("location", "scale", "shape")[min(result.order, 3) - 1],
         }
-        for unit, verdict in verdicts.items()
+        for candidate, result in tests.items()
     }
     columns = ["kept", "p_value", "effect", "shift", "statistic", "moves"]
     return pd.DataFrame.from_dict(rows, orient="index", columns=columns)

@@ -1,4 +1,4 @@
-"""Search and certify: the smallest set of units whose latents know nothing of the rest, and the evidence for it."""
+"""Search and certify: the smallest set whose latents know nothing of the other candidates, and the evidence."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ import numpy as np
 
 from forebear.discovery.certificate import Certificate
 from forebear.discovery.coupling import couple
-from forebear.discovery.dependence import Verdict
+from forebear.discovery.dependence import TestResult
 from forebear.discovery.problem import ALONE, Context, Problem, read
-from forebear.discovery.search import Evidence, drop, search
+from forebear.discovery.search import SetEvidence, drop, search
 from forebear.discovery.subsets import SharedFlow
 from forebear.discovery.tester import CertificateSettings, SetTests
 from forebear.storage.checkpoint import Entries
@@ -62,7 +62,7 @@ def search_sets(problem: Problem, number: int, context: Context = ALONE) -> Cert
     seed, order = int(rng.integers(2**31)), rng.permutation(rows.table.rows)
     flow = SharedFlow.of(rows.table, batch.questions, y, fold, problem.settings.certificate, order)
     tests = [
-        SetTests(tester, context.kept.journal(f"examined-{place}", Entries(frozenset[str], Evidence)))
+        SetTests(tester, context.kept.journal(f"examined-{place}", Entries(frozenset[str], SetEvidence)))
         for place, tester in enumerate(flow.testers(seed, context))
     ]
     for place, test in enumerate(tests):
@@ -102,12 +102,12 @@ def certify_targets(
 
 # Looks at most: a set that still does not pass then is reported as such.
 _MOST_LOOKS = 4
-# A kept unit that moves the law by less than this share of the target's deviation gets a second look.
+# A kept candidate that moves the law by less than this share of the target's deviation gets a second look.
 _WEAK = 0.05
 
 
 def _look_closer(searched: CertificateSearch, best: list[frozenset[str]]) -> None:
-    """Where a kept unit is weak, or something still shows that does not matter: ask flows made for the set at hand.
+    """Where a kept candidate is weak, or something still shows that does not matter, ask flows made for that set.
 
     Changes `best` where they know better.
     """
@@ -136,7 +136,9 @@ def _smallest(tests: SetTests, ends: Sequence[frozenset[str]]) -> frozenset[str]
 
 
 def _weak(tests: SetTests, kept: frozenset[str]) -> frozenset[str]:
-    return frozenset(unit for unit in kept if tests.examine(kept - {unit}).verdicts[unit].shift < _WEAK)
+    return frozenset(
+        candidate for candidate in kept if tests.examine(kept - {candidate}).tests[candidate].shift < _WEAK
+    )
 
 
 def _not_clean(tests: SetTests, kept: frozenset[str]) -> bool:
@@ -147,47 +149,51 @@ def _not_clean(tests: SetTests, kept: frozenset[str]) -> bool:
 
 
 def _certificate(tests: SetTests, best: frozenset[str], ends: Sequence[frozenset[str]]) -> Certificate:
-    units = list(tests.tester.question.units)
+    candidates = list(tests.tester.question.candidates)
     evidence = tests.examine(best)
     others = [end for end in (*ends, *_swaps(tests, best)) if end != best and len(end) <= len(best)]
     return Certificate(
-        tuple(unit for unit in units if unit in best),
+        tuple(candidate for candidate in candidates if candidate in best),
         evidence.passes,
         all(end >= best for end in ends),
-        _verdicts(tests, best),
+        _results(tests, best),
         evidence.jointly,
-        {tuple(u for u in units if u in other): _verdicts(tests, other) for other in others},
-        {unit: tests.action(best, unit) for unit in units if unit in best},
+        {tuple(u for u in candidates if u in other): _results(tests, other) for other in others},
+        {candidate: tests.action(best, candidate) for candidate in candidates if candidate in best},
         tests.tester.settings.level,
-        tuple(unit for unit in units if unit not in best and _negligible(evidence, unit, tests.tester.settings)),
+        tuple(
+            candidate
+            for candidate in candidates
+            if candidate not in best and _negligible(evidence, candidate, tests.tester.settings)
+        ),
     )
 
 
-def _verdicts(tests: SetTests, kept: frozenset[str]) -> dict[str, Verdict]:
-    """Of a removed unit: given the set; of a kept one: when it alone is taken out of it."""
-    sources = {unit: kept - {unit} for unit in tests.tester.question.units}
-    return {unit: tests.examine(source).verdicts[unit] for unit, source in sources.items()}
+def _results(tests: SetTests, kept: frozenset[str]) -> dict[str, TestResult]:
+    """Of a removed candidate: given the set; of a kept one: when it alone is taken out of it."""
+    sources = {candidate: kept - {candidate} for candidate in tests.tester.question.candidates}
+    return {candidate: tests.examine(source).tests[candidate] for candidate, source in sources.items()}
 
 
-def _negligible(evidence: Evidence, unit: str, settings: CertificateSettings) -> bool:
-    verdict = evidence.verdicts[unit]
-    return verdict.p_value * len(evidence.verdicts) < settings.level and not settings.matters(verdict)
+def _negligible(evidence: SetEvidence, candidate: str, settings: CertificateSettings) -> bool:
+    result = evidence.tests[candidate]
+    return result.p_value * len(evidence.tests) < settings.level and not settings.matters(result)
 
 
-def _least_p(evidence: Evidence) -> float:
-    return min((verdict.p_value for verdict in evidence.verdicts.values()), default=1.0)
+def _least_p(evidence: SetEvidence) -> float:
+    return min((result.p_value for result in evidence.tests.values()), default=1.0)
 
 
-# How many stand-ins are tried for each kept unit.
+# How many stand-ins are tried for each kept candidate.
 _STAND_INS = 2
 
 
 def _swaps(tests: SetTests, best: frozenset[str]) -> list[frozenset[str]]:
-    """Sets that pass with one kept unit replaced by one that shows when it is gone."""
+    """Sets that pass with one kept candidate replaced by one that shows when it is gone."""
     found = []
-    for unit in sorted(best):
-        evidence = tests.examine(best - {unit})
-        shown = sorted(evidence.rejected - {unit}, key=lambda u: -evidence.verdicts[u].statistic)
-        swapped = [best - {unit} | {other} for other in shown[:_STAND_INS]]
+    for candidate in sorted(best):
+        evidence = tests.examine(best - {candidate})
+        shown = sorted(evidence.rejected - {candidate}, key=lambda u: -evidence.tests[u].statistic)
+        swapped = [best - {candidate} | {other} for other in shown[:_STAND_INS]]
         found += [kept for kept in swapped if tests.examine(kept).passes]
     return found

@@ -1,8 +1,8 @@
-"""Choose: rules that read what was found out about a target, and say which units are its ancestors.
+"""Choose: rules that read what was found out about a target, and say which candidates are its ancestors.
 
-A rule is a callable from a `Path` to the names of the units that it keeps. One that sets `needs_certificate` is also
-given the `Certificate` of the target, and the stages that make it are run. Computing and deciding are apart: a new
-rule costs no new stage.
+A rule is a callable from a `Path` to the names of the candidates that it keeps. One that sets `needs_certificate` is
+also given the `Certificate` of the target, and the stages that make it are run. Computing and deciding are apart: a
+new rule costs no new stage.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class Rule(Protocol):
     """
 
     def __call__(self, *args: Any, **kwargs: Any) -> Sequence[str]:
-        """The units to keep: called with a `Path`, and a `Certificate` where that is needed."""
+        """The candidates to keep: called with a `Path`, and a `Certificate` where that is needed."""
         ...
 
 
@@ -46,14 +46,14 @@ class Certified:
         self.starts = (LargestJump(),) if starts is None else tuple(starts)
 
     def __call__(self, path: Path, certificate: Certificate) -> tuple[str, ...]:
-        """The units of the certified set, in table order."""
+        """The candidates of the certified set, in table order."""
         return certificate.kept
 
 
 class LargestJump:
     """The published rule, "nsr-jump": the set just before the largest rise of the noise-to-signal ratio.
 
-    The step to the empty set counts, so that a single unit can be the answer. When no removal raises the ratio
+    The step to the empty set counts, so that a single candidate can be the answer. When no removal raises the ratio
     at all, nothing is needed and the answer is the empty set.
 
     >>> from types import SimpleNamespace
@@ -63,7 +63,7 @@ class LargestJump:
     """
 
     def __call__(self, path: Path) -> tuple[str, ...]:
-        """The units to keep, in table order."""
+        """The candidates to keep, in table order."""
         jumps = path.increments
         step = int(np.argmax(jumps)) if jumps and max(jumps) > 0 else len(jumps)
         return path.remaining(step)
@@ -97,9 +97,10 @@ def needs_certificate(rule: Rule) -> bool:
 def choose(rule: Rule, path: Path, certificate: Certificate | None) -> tuple[str, ...]:
     """What the rule keeps, or an `InputError` if that is not among the candidates."""
     chosen = rule(path) if certificate is None else rule(path, certificate)
-    strays = [unit for unit in chosen if unit not in path.units]
+    strays = [candidate for candidate in chosen if candidate not in path.candidates]
     if strays:
         raise InputError(
-            f"the rule chose '{strays[0]}', which is not among the candidates. {near_miss(strays[0], path.units)}"
+            f"the rule chose '{strays[0]}', which is not among the candidates. "
+            f"{near_miss(strays[0], path.candidates)}"
         )
     return tuple(chosen)

@@ -16,7 +16,7 @@ import numpy as np
 
 from forebear.discovery.action import Action
 from forebear.discovery.certificate import Certificate, holm
-from forebear.discovery.dependence import Verdict, judge, latent_features, probe_unit
+from forebear.discovery.dependence import TestResult, judge, latent_features, probe_candidate
 from forebear.discovery.tester import SetTests
 
 # Features of either latent in a product: the third one of both sees dependence in the tails.
@@ -40,8 +40,8 @@ class Search(Protocol):
 
 class _Finding(NamedTuple):
     pair: tuple[int, int]
-    unit: str
-    verdict: Verdict
+    candidate: str
+    result: TestResult
 
 
 def couple(searched: Search, certificates: Sequence[Certificate]) -> list[Certificate]:
@@ -61,11 +61,11 @@ def couple(searched: Search, certificates: Sequence[Certificate]) -> list[Certif
             if pair not in tested:
                 tested[pair] = _test(pair, [tests[number] for number in pair], _union(found, pair))
         findings = [finding for pair in pairs for finding in tested[pair]]
-        sure = holm({str(n): finding.verdict.p_value for n, finding in enumerate(findings)}, settings.level)
-        rejected = [findings[int(n)] for n in sure if findings[int(n)].verdict.effect >= settings.least_effect]
+        sure = holm({str(n): finding.result.p_value for n, finding in enumerate(findings)}, settings.level)
+        rejected = [findings[int(n)] for n in sure if findings[int(n)].result.effect >= settings.least_effect]
         if not rejected:
             return found
-        worst = max(rejected, key=lambda finding: finding.verdict.statistic)
+        worst = max(rejected, key=lambda finding: finding.result.statistic)
         if worst.pair not in twice:
             kept = _union(found, worst.pair)
             closer = searched.look_again(worst.pair, [frozenset()] * 2, [kept] * 2)
@@ -73,7 +73,7 @@ def couple(searched: Search, certificates: Sequence[Certificate]) -> list[Certif
             twice.add(worst.pair)
             continue
         for number in worst.pair:
-            found[number] = _with(found[number], worst.unit, worst.verdict)
+            found[number] = _with(found[number], worst.candidate, worst.result)
         changed = {pair for pair in pairs if set(pair) & set(worst.pair)}
         tested = {pair: done for pair, done in tested.items() if pair not in changed}
         twice -= changed
@@ -84,7 +84,7 @@ def _union(found: Sequence[Certificate], pair: tuple[int, int]) -> frozenset[str
 
 
 def _test(pair: tuple[int, int], tests: Sequence[SetTests], kept: frozenset[str]) -> list[_Finding]:
-    """Every unit outside a set, against products of features of the latents of two outputs."""
+    """Every candidate outside a set, against products of features of the latents of two outputs."""
     removed = tests[0].tester.removed(kept)
     if not removed:
         return []
@@ -92,22 +92,24 @@ def _test(pair: tuple[int, int], tests: Sequence[SetTests], kept: frozenset[str]
     left, right = (latent_features(test.latents(kept))[:, :_ORDERS] for test in tests)
     products = clearing((left[:, :, None] * right[:, None, :]).reshape(len(left), -1))
     return [
-        _Finding(pair, unit, judge(products, probe_unit(unit, columns, given), clearing))
-        for unit, columns in removed.items()
+        _Finding(pair, candidate, judge(products, probe_candidate(candidate, columns, given), clearing))
+        for candidate, columns in removed.items()
     ]
 
 
-def _with(certificate: Certificate, unit: str, verdict: Verdict) -> Certificate:
-    """A certificate to which a unit is added, unless it has it already."""
-    if unit in certificate.kept:
+def _with(certificate: Certificate, candidate: str, result: TestResult) -> Certificate:
+    """A certificate to which a candidate is added, unless it has it already."""
+    if candidate in certificate.kept:
         return certificate
-    order = list(certificate.verdicts)
-    kept = sorted([*certificate.kept, unit], key=order.index)
-    shifted = verdict._replace(shift=float(np.sqrt(verdict.effect)))
+    order = list(certificate.tests)
+    kept = sorted([*certificate.kept, candidate], key=order.index)
+    shifted = result._replace(shift=float(np.sqrt(result.effect)))
     return replace(
         certificate,
         kept=tuple(kept),
-        verdicts={**certificate.verdicts, unit: shifted},
-        actions={name: Action(0.0, 0.0, 0.0, 1.0) if name == unit else certificate.actions[name] for name in kept},
-        negligible=tuple(name for name in certificate.negligible if name != unit),
+        tests={**certificate.tests, candidate: shifted},
+        actions={
+            name: Action(0.0, 0.0, 0.0, 1.0) if name == candidate else certificate.actions[name] for name in kept
+        },
+        negligible=tuple(name for name in certificate.negligible if name != candidate),
     )

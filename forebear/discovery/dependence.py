@@ -34,22 +34,22 @@ LATENT_ORDERS = 6
 with its shape"""
 
 
-class Verdict(NamedTuple):
-    """What the test says of one removed unit, or of all of them together."""
+class TestResult(NamedTuple):
+    """What the test says of one removed candidate, or of all of them together."""
 
     statistic: float
     """largest |t| of a product of features"""
     p_value: float
     effect: float
     """squared correlation of that pair of cleared features, less what chance alone gives: the share of the variance
-    of a feature of the latent that the unit explains beyond the kept inputs"""
+    of a feature of the latent that the candidate explains beyond the kept inputs"""
     order: int
     """which latent feature moved: 1 location, 2 spread, 3 and more shape"""
-    units: tuple[str, ...]
-    """the units whose features were in that product"""
+    candidates: tuple[str, ...]
+    """the candidates whose features were in that product"""
     shift: float = 0.0
-    """the effect in the target's own units: about how far the unit moves the law, as a share of the target's standard
-    deviation (root of the effect, times the share of that deviation which the kept inputs leave unexplained)"""
+    """the effect in the target's own units: about how far the candidate moves the law, as a share of the target's
+    standard deviation (root of the effect, times the share of that deviation which the kept inputs leave open)"""
 
 
 def features(column: Column) -> np.ndarray:
@@ -95,11 +95,11 @@ def richness(widths: Sequence[int], rows: int) -> tuple[int, int]:
     return _RICHNESS[-1]
 
 
-class Clearing:
+class Residualiser:
     """Takes out of any features what the kept columns explain.
 
     >>> x = np.random.default_rng(0).normal(size=1000)
-    >>> clearing = Clearing([features(Column("x", "real", x))], rows=1000)
+    >>> clearing = Residualiser([features(Column("x", "real", x))], rows=1000)
     >>> bool(abs(clearing(np.exp(x)[:, None])).std() < 0.2 * np.exp(x).std())
     True
     """
@@ -131,7 +131,7 @@ class Clearing:
 
 
 class Probe(NamedTuple):
-    """Features to hold against the latents, and the units each of them comes from."""
+    """Features to hold against the latents, and the candidates each of them comes from."""
 
     values: np.ndarray
     sources: list[tuple[str, ...]]
@@ -140,8 +140,8 @@ class Probe(NamedTuple):
 SINGLE, PAIR = 5, 3
 
 
-def probe_unit(name: str, columns: Sequence[np.ndarray], kept: Sequence[np.ndarray]) -> Probe:
-    """Features of a unit alone, and together with each kept column and within the unit."""
+def probe_candidate(name: str, columns: Sequence[np.ndarray], kept: Sequence[np.ndarray]) -> Probe:
+    """Features of a candidate alone, and together with each kept column and within the candidate."""
     own = [f[:, :SINGLE] for f in columns]
     own += [_products(a[:, :PAIR], b[:, :PAIR]) for a, b in combinations(columns, 2)]
     own += [_products(a[:, :PAIR], k[:, :PAIR]) for a in columns for k in kept]
@@ -149,44 +149,47 @@ def probe_unit(name: str, columns: Sequence[np.ndarray], kept: Sequence[np.ndarr
     return Probe(values, [(name,)] * values.shape[1])
 
 
-Units = Mapping[str, Sequence[np.ndarray]]
-"""features of the columns of each unit"""
+Candidates = Mapping[str, Sequence[np.ndarray]]
+"""features of the columns of each candidate"""
 
 
 def judge_each(
-    latents: np.ndarray, units: Units, kept: Sequence[np.ndarray], clearing: Clearing
-) -> dict[str, Strongest]:
-    """Each unit alone, and with the kept columns; `latents` are already cleared."""
+    latents: np.ndarray, candidates: Candidates, kept: Sequence[np.ndarray], clearing: Residualiser
+) -> dict[str, MaxStatistic]:
+    """Each candidate alone, and with the kept columns; `latents` are already cleared."""
 
-    def one(name: str) -> Strongest:
-        return _measure(latents, probe_unit(name, units[name], kept), clearing)
+    def one(name: str) -> MaxStatistic:
+        return _measure(latents, probe_candidate(name, candidates[name], kept), clearing)
 
     with ThreadPoolExecutor(cores()) as pool:
-        return dict(zip(units, pool.map(one, units), strict=True))
+        return dict(zip(candidates, pool.map(one, candidates), strict=True))
 
 
-# Products of two removed units: this many features of each column, fewer when there are very many pairs.
+# Products of two removed candidates: this many features of each column, fewer when there are very many pairs.
 JOINT_PAIR, MOST_JOINT = 2, 6_000
-# Features of a unit that are multiplied at once with those of all units after it.
+# Features of a candidate that are multiplied at once with those of all candidates after it.
 _AT_A_TIME = 32
 
 
-def judge_pairs(latents: np.ndarray, units: Units, clearing: Clearing) -> list[Strongest]:
-    """Products of features of two units, so that interactions are seen that neither shows alone.
+def judge_pairs(latents: np.ndarray, candidates: Candidates, clearing: Residualiser) -> list[MaxStatistic]:
+    """Products of features of two candidates, so that interactions are seen that neither shows alone.
 
     The features are cleared and then multiplied: all products with one latent feature are one product of matrices.
     """
-    pairs = len(units) * (len(units) - 1) // 2
+    pairs = len(candidates) * (len(candidates) - 1) // 2
     each = JOINT_PAIR if pairs * JOINT_PAIR**2 <= MOST_JOINT else 1
-    columns = [column[:, :each] for unit in units.values() for column in unit]
-    owner = np.repeat(np.arange(len(units)), [sum(c[:, :each].shape[1] for c in unit) for unit in units.values()])
+    columns = [column[:, :each] for candidate in candidates.values() for column in candidate]
+    owner = np.repeat(
+        np.arange(len(candidates)),
+        [sum(c[:, :each].shape[1] for c in candidate) for candidate in candidates.values()],
+    )
     cleared, alive = _clear(np.concatenate(columns, axis=1), clearing)
-    owner, names = owner[alive], list(units)
+    owner, names = owner[alive], list(candidates)
     if not len(owner):
         return []
     starts = range(0, int(np.searchsorted(owner, owner[-1])), _AT_A_TIME)
 
-    def some(start: int) -> Strongest:
+    def some(start: int) -> MaxStatistic:
         left, right = slice(start, start + _AT_A_TIME), slice(start, None)
         return _strongest_pair(
             latents, cleared[:, left], cleared[:, right], owner[left], owner[right], clearing, names
@@ -202,11 +205,11 @@ def _strongest_pair(
     right: np.ndarray,
     left_owner: np.ndarray,
     right_owner: np.ndarray,
-    clearing: Clearing,
+    clearing: Residualiser,
     names: Sequence[str],
-) -> Strongest:
+) -> MaxStatistic:
     wanted = left_owner[:, None] < right_owner
-    best = Strongest(0.0, 0.0, 1, (), 0)
+    best = MaxStatistic(0.0, 0.0, 1, (), 0)
     for order in range(latents.shape[1]):
         weighted = latents[:, order, None] * left
         mean, deviation = _moments(weighted, right)
@@ -215,72 +218,74 @@ def _strongest_pair(
             i, j = np.unravel_index(int(np.argmax(statistic)), statistic.shape)
             product = left[:, i] * right[:, j]
             correlation = mean[i, j] ** 2 / (latents[:, order].var() * max(float(product.var()), 1e-300))
-            units = (names[int(left_owner[i])], names[int(right_owner[j])])
-            best = Strongest(float(statistic[i, j]), float(correlation), order + 1, units, 0)
+            candidates = (names[int(left_owner[i])], names[int(right_owner[j])])
+            best = MaxStatistic(float(statistic[i, j]), float(correlation), order + 1, candidates, 0)
     return best._replace(tests=int(wanted.sum()) * latents.shape[1])
 
 
-class OnHost:
-    """The test of one set: given the columns `kept`, what do the latents know of each of the `units`?
+class HostTest:
+    """The test of one set: given the columns `kept`, what do the latents know of each of the `candidates`?
 
-    `columns` are features by name, `units` names by unit. `forebear.discovery.dependence_device` has the same for a
-    GPU.
+    `columns` are features by name, `candidates` names of columns by candidate. The same for a GPU is in
+    `forebear.discovery.dependence_device`.
     """
 
-    def __init__(self, columns: Mapping[str, np.ndarray], kept: Sequence[str], units: Mapping[str, Sequence[str]]):
+    def __init__(
+        self, columns: Mapping[str, np.ndarray], kept: Sequence[str], candidates: Mapping[str, Sequence[str]]
+    ):
         self.kept = [columns[name] for name in kept]
-        self.units = {unit: [columns[name] for name in names] for unit, names in units.items()}
-        self.clear = Clearing(self.kept, len(next(iter(columns.values()))))
+        self.candidates = {candidate: [columns[name] for name in names] for candidate, names in candidates.items()}
+        self.clear = Residualiser(self.kept, len(next(iter(columns.values()))))
 
-    def each(self, latents: np.ndarray) -> dict[str, Strongest]:
-        """Every unit alone, and with the kept columns; `latents` are already cleared."""
-        return judge_each(latents, self.units, self.kept, self.clear)
+    def each(self, latents: np.ndarray) -> dict[str, MaxStatistic]:
+        """Every candidate alone, and with the kept columns; `latents` are already cleared."""
+        return judge_each(latents, self.candidates, self.kept, self.clear)
 
-    def pairs(self, latents: np.ndarray) -> list[Strongest]:
-        """Products of features of two units."""
-        return judge_pairs(latents, self.units, self.clear)
+    def pairs(self, latents: np.ndarray) -> list[MaxStatistic]:
+        """Products of features of two candidates."""
+        return judge_pairs(latents, self.candidates, self.clear)
 
 
-def judge(latents: np.ndarray, probe: Probe, clearing: Clearing) -> Verdict:
+def judge(latents: np.ndarray, probe: Probe, clearing: Residualiser) -> TestResult:
     """The test itself: `latents` (rows, orders) are already cleared, the probe is cleared here.
 
     >>> rng = np.random.default_rng(0)
     >>> x, noise = rng.normal(size=(2, 2_000))
-    >>> clearing = Clearing([], rows=2_000)
-    >>> probe = probe_unit("x", [features(Column("x", "real", x))], [])
+    >>> clearing = Residualiser([], rows=2_000)
+    >>> probe = probe_candidate("x", [features(Column("x", "real", x))], [])
     >>> judge(clearing(latent_features(noise)), probe, clearing).p_value > 0.01
     True
-    >>> verdict = judge(clearing(latent_features(noise * (1 + 0.2 * np.tanh(x)))), probe, clearing)
-    >>> verdict.p_value < 1e-6, verdict.order
+    >>> result = judge(clearing(latent_features(noise * (1 + 0.2 * np.tanh(x)))), probe, clearing)
+    >>> result.p_value < 1e-6, result.order
     (True, 2)
     """
-    return verdict_of([_measure(latents, probe, clearing)])
+    return result_of([_measure(latents, probe, clearing)])
 
 
-class Strongest(NamedTuple):
+class MaxStatistic(NamedTuple):
     """Of many products of features the one with the largest statistic, and how many there are."""
 
     statistic: float
     correlation: float
     """squared"""
     order: int
-    units: tuple[str, ...]
+    candidates: tuple[str, ...]
     tests: int
 
 
-def _measure(latents: np.ndarray, probe: Probe, clearing: Clearing) -> Strongest:
+def _measure(latents: np.ndarray, probe: Probe, clearing: Residualiser) -> MaxStatistic:
     cleared, alive = _clear(probe.values, clearing)
     if not cleared.shape[1]:
-        return Strongest(0.0, 0.0, 1, (), 0)
+        return MaxStatistic(0.0, 0.0, 1, (), 0)
     mean, deviation = _moments(latents, cleared)
     statistic = np.sqrt(len(latents) - clearing.count) * np.abs(mean) / deviation
     order, which = np.unravel_index(int(np.argmax(statistic)), statistic.shape)
     correlation = mean[order, which] ** 2 / (latents[:, order].var() * cleared[:, which].var())
     source = probe.sources[int(alive[which])]
-    return Strongest(float(statistic[order, which]), float(correlation), int(order) + 1, source, statistic.size)
+    return MaxStatistic(float(statistic[order, which]), float(correlation), int(order) + 1, source, statistic.size)
 
 
-def _clear(values: np.ndarray, clearing: Clearing) -> tuple[np.ndarray, np.ndarray]:
+def _clear(values: np.ndarray, clearing: Residualiser) -> tuple[np.ndarray, np.ndarray]:
     """Features cleared of the kept inputs, without those that these explain altogether: what is left of them is
     rounding. And the numbers of the features that are left."""
     cleared = clearing(values)
@@ -295,17 +300,17 @@ def _moments(left: np.ndarray, right: np.ndarray) -> tuple[np.ndarray, np.ndarra
     return mean, np.sqrt(np.maximum(variance, 1e-300))
 
 
-def verdict_of(measured: Iterable[Strongest]) -> Verdict:
+def result_of(measured: Iterable[MaxStatistic]) -> TestResult:
     """What several families of products say together."""
     measured = list(measured)
     tests = sum(one.tests for one in measured)
     if not tests:
-        return Verdict(0.0, 1.0, 0.0, 1, ())
+        return TestResult(0.0, 1.0, 0.0, 1, ())
     strongest = max(measured, key=lambda one: one.statistic)
     chance = _median_of_largest(tests) ** 2 / max(strongest.statistic, 1e-300) ** 2
     effect = strongest.correlation * max(0.0, 1.0 - chance)
     p_value = _sidak(strongest.statistic, tests)
-    return Verdict(strongest.statistic, p_value, effect, strongest.order, strongest.units)
+    return TestResult(strongest.statistic, p_value, effect, strongest.order, strongest.candidates)
 
 
 def _variance_of_rows(left: np.ndarray, right: np.ndarray, mean: np.ndarray) -> np.ndarray:

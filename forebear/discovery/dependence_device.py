@@ -1,4 +1,4 @@
-"""The test of `forebear.discovery.dependence` on a GPU: the same numbers up to rounding, all units in one call.
+"""The test of `forebear.discovery.dependence` on a GPU: the same numbers up to rounding, all candidates in one call.
 
 Features of all columns lie side by side on the device. A product of two of them is a pair of their numbers, so that a
 set is asked about with a few lists of numbers; lists are padded, so that few lengths are ever compiled.
@@ -24,19 +24,19 @@ from forebear.discovery.dependence import (
     PAIR,
     RIDGE,
     SINGLE,
-    Strongest,
+    MaxStatistic,
     richness,
 )
 from forebear.kernel.precision import double
 
-Units = Mapping[str, Sequence[str]]
-"""columns of each unit"""
+Candidates = Mapping[str, Sequence[str]]
+"""columns of each candidate"""
 
-# Units, and features of pairs, that are handled at once.
+# Candidates, and features of pairs, that are handled at once.
 _UNITS_AT_ONCE, _FEATURES_AT_ONCE = 8, 8
 
 
-class Stock(NamedTuple):
+class DeviceFeatures(NamedTuple):
     """Features of every column, on the device."""
 
     values: Array
@@ -46,10 +46,10 @@ class Stock(NamedTuple):
 
     @classmethod
     @double
-    def of(cls, columns: Mapping[str, np.ndarray]) -> Stock:
+    def of(cls, columns: Mapping[str, np.ndarray]) -> DeviceFeatures:
         """From the features (rows, some) of each column.
 
-        >>> Stock.of({"a": np.ones((3, 2)), "b": np.ones((3, 1))}).places["b"].tolist()
+        >>> DeviceFeatures.of({"a": np.ones((3, 2)), "b": np.ones((3, 1))}).places["b"].tolist()
         [2]
         """
         rows = len(next(iter(columns.values())))
@@ -91,12 +91,12 @@ def _crossed(left: np.ndarray, right: np.ndarray) -> np.ndarray:
     return np.stack([np.repeat(left, len(right)), np.tile(right, len(left))])
 
 
-class OnDevice:
-    """The test of one set: given the columns `kept`, what do the latents know of each of the `units`?"""
+class DeviceTest:
+    """The test of one set: given the columns `kept`, what do the latents know of each of the `candidates`?"""
 
     @double
-    def __init__(self, stock: Stock, kept: Sequence[str], units: Units):
-        self.stock, self.units, self.kept = stock, units, [stock.places[name] for name in kept]
+    def __init__(self, stock: DeviceFeatures, kept: Sequence[str], candidates: Candidates):
+        self.stock, self.candidates, self.kept = stock, candidates, [stock.places[name] for name in kept]
         rows = stock.values.shape[0]
         single, pair = richness([len(own) for own in self.kept], rows)
         columns = [stock.single(np.array([stock.one])), *(stock.single(own[:single]) for own in self.kept)]
@@ -113,38 +113,43 @@ class OnDevice:
         return np.asarray(_cleared(self.prepared, padded))[:, :width]
 
     @double
-    def each(self, latents: np.ndarray) -> dict[str, Strongest]:
-        """Every unit alone, and with the kept columns; `latents` are already cleared."""
-        pairs = [self._probe([self.stock.places[name] for name in names]) for names in self.units.values()]
+    def each(self, latents: np.ndarray) -> dict[str, MaxStatistic]:
+        """Every candidate alone, and with the kept columns; `latents` are already cleared."""
+        pairs = [self._probe([self.stock.places[name] for name in names]) for names in self.candidates.values()]
         length = max(pair.shape[1] for pair in pairs)
-        # As many units as there are columns, whatever the number of those that are left.
+        # As many candidates as there are columns, whatever the number of those that are left.
         lists = np.full((max(len(self.stock.places), len(pairs)), 2, length), self.stock.one + 1)
         for number, pair in enumerate(pairs):
             lists[number, :, : pair.shape[1]] = pair
         told = _each(self.stock.values, self.prepared, latents, lists, self._freedom)
         columns = [np.asarray(column) for column in told]
-        return {unit: _strongest(*(c[n] for c in columns), units=(unit,)) for n, unit in enumerate(self.units)}
+        return {
+            candidate: _strongest(*(c[n] for c in columns), candidates=(candidate,))
+            for n, candidate in enumerate(self.candidates)
+        }
 
     @double
-    def pairs(self, latents: np.ndarray) -> list[Strongest]:
-        """Products of features of two units."""
-        count = len(self.units) * (len(self.units) - 1) // 2
+    def pairs(self, latents: np.ndarray) -> list[MaxStatistic]:
+        """Products of features of two candidates."""
+        count = len(self.candidates) * (len(self.candidates) - 1) // 2
         most = JOINT_PAIR if count * JOINT_PAIR**2 <= MOST_JOINT else 1
-        own = [np.concatenate([self.stock.places[name][:most] for name in names]) for names in self.units.values()]
+        own = [
+            np.concatenate([self.stock.places[name][:most] for name in names]) for names in self.candidates.values()
+        ]
         owner = np.repeat(np.arange(len(own)), [len(numbers) for numbers in own])
         listed = self.stock.padded([self.stock.single(np.concatenate(own))])
         owners = np.pad(owner, (0, listed.shape[1] - len(owner)), constant_values=-1)
         told = _pairs(self.stock.values, self.prepared, latents, listed, owners, self._freedom)
         statistic, correlation, order, tests, i, j = (np.asarray(one)[()] for one in told)
-        names = list(self.units)
-        return [_strongest(statistic, correlation, order, tests, units=(names[owners[i]], names[owners[j]]))]
+        names = list(self.candidates)
+        return [_strongest(statistic, correlation, order, tests, candidates=(names[owners[i]], names[owners[j]]))]
 
     @property
     def _freedom(self) -> int:
         return self.stock.values.shape[0] - self.count
 
     def _probe(self, columns: Sequence[np.ndarray]) -> np.ndarray:
-        """The pairs that `probe_unit` multiplies."""
+        """The pairs that `probe_candidate` multiplies."""
         own = [self.stock.single(numbers[:SINGLE]) for numbers in columns]
         own += [_crossed(a[:PAIR], b[:PAIR]) for a, b in combinations(columns, 2)]
         own += [_crossed(a[:PAIR], k[:PAIR]) for a in columns for k in self.kept]
@@ -152,11 +157,16 @@ class OnDevice:
 
 
 def _strongest(
-    statistic: np.ndarray, correlation: np.ndarray, order: np.ndarray, tests: np.ndarray, *, units: tuple[str, ...]
-) -> Strongest:
+    statistic: np.ndarray,
+    correlation: np.ndarray,
+    order: np.ndarray,
+    tests: np.ndarray,
+    *,
+    candidates: tuple[str, ...],
+) -> MaxStatistic:
     if not tests:
-        return Strongest(0.0, 0.0, 1, (), 0)
-    return Strongest(float(statistic), float(correlation), int(order) + 1, units, int(tests))
+        return MaxStatistic(0.0, 0.0, 1, (), 0)
+    return MaxStatistic(float(statistic), float(correlation), int(order) + 1, candidates, int(tests))
 
 
 class _Prepared(NamedTuple):

@@ -21,24 +21,24 @@ _NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"
 
 
 def graph_of(found: Discovery) -> nx.DiGraph:
-    """An edge from every ancestor to its target, with attributes score, p_value, effect, frequency and kept."""
+    """An edge from every ancestor to its target, with attributes score, p_value, effect, frequency and by_request."""
     graph = nx.DiGraph()
     frequencies = found.frequencies
     for target, question in found.questions.items():
-        graph.add_nodes_from([*question.keep, *question.units, target])
+        graph.add_nodes_from([*question.always, *question.candidates, target])
     for target, ancestors in found.ancestors.items():
         scores, certificate = found.first_scores(target), found.certificate(target)
-        for unit in ancestors:
-            kept = unit in found.questions[target].keep
-            verdict = None if certificate is None else certificate.verdicts.get(unit)
+        for candidate in ancestors:
+            kept = candidate in found.questions[target].always
+            result = None if certificate is None else certificate.tests.get(candidate)
             graph.add_edge(
-                unit,
+                candidate,
                 target,
-                score=scores.get(unit),
-                p_value=None if verdict is None else verdict.p_value,
-                effect=None if verdict is None else verdict.effect,
-                frequency=1.0 if kept else frequencies[target][unit],
-                kept=kept,
+                score=scores.get(candidate),
+                p_value=None if result is None else result.p_value,
+                effect=None if result is None else result.effect,
+                frequency=1.0 if kept else frequencies[target][candidate],
+                by_request=kept,
             )
     return graph
 
@@ -61,9 +61,9 @@ def adjacency(found: Discovery, weight: str | None = None) -> pd.DataFrame:
     if weight is not None and weight not in WEIGHTS:
         raise InputError(f"weight: an edge has no '{weight}'. {near_miss(weight, WEIGHTS)}")
     table = pd.DataFrame(0 if weight is None else np.nan, index=list(found.inputs()), columns=list(found.targets))
-    for unit, target, edge in graph_of(found).edges(data=True):
+    for candidate, target, edge in graph_of(found).edges(data=True):
         value = 1 if weight is None else edge[weight]
-        table.loc[unit, target] = np.nan if value is None else value
+        table.loc[candidate, target] = np.nan if value is None else value
     return table
 
 
@@ -80,8 +80,8 @@ def _plain_graph(found: Discovery) -> nx.DiGraph:
     whole, graph = graph_of(found), nx.DiGraph()
     for name in whole:
         graph.add_node(name, target=name in found.questions)
-    for unit, target, edge in whole.edges(data=True):
-        graph.add_edge(unit, target, **{name: value for name, value in edge.items() if value is not None})
+    for candidate, target, edge in whole.edges(data=True):
+        graph.add_edge(candidate, target, **{name: value for name, value in edge.items() if value is not None})
     return graph
 
 
@@ -100,9 +100,9 @@ def _dot(graph: nx.DiGraph) -> bytes:
     lines = ["digraph {", "  rankdir=LR;"]
     for name, node in graph.nodes(data=True):
         lines.append(f"  {_quoted(name)} [shape={'box' if node['target'] else 'ellipse'}];")
-    for unit, target, edge in graph.edges(data=True):
+    for candidate, target, edge in graph.edges(data=True):
         attributes = ", ".join(f"{name}={_quoted(str(value))}" for name, value in edge.items())
-        lines.append(f"  {_quoted(unit)} -> {_quoted(target)} [{attributes}];")
+        lines.append(f"  {_quoted(candidate)} -> {_quoted(target)} [{attributes}];")
     return "\n".join([*lines, "}", ""]).encode("utf-8", "replace")
 
 

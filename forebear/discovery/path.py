@@ -1,4 +1,4 @@
-"""The pruning path: from all candidates down to none, one unit at a time."""
+"""The pruning path: from all candidates down to none, one candidate at a time."""
 
 from __future__ import annotations
 
@@ -24,22 +24,22 @@ from forebear.storage.checkpoint import Journal
 class Path:
     """What was removed in which order, and what each removal cost.
 
-    Step 0 is the fit with every unit; step s the fit after removing `removed[s - 1]`; the last step is the fit on
-    latents and kept inputs alone. Units that are gone have a NaN score. Where several units were removed at once, the
-    steps between have no fit of their own: they show the noise-to-signal ratio of the fit after all of them, and
+    Step 0 is the fit with every candidate; step s the fit after removing `removed[s - 1]`; the last step is the fit
+    on latents and kept inputs alone. Candidates that are gone have a NaN score. Where several were removed at once,
+    the steps between have no fit of their own: they show the noise-to-signal ratio of the fit after all of them, and
     `fits` tells so.
     """
 
-    units: tuple[str, ...]
+    candidates: tuple[str, ...]
     removed: tuple[str, ...]
     nsr: tuple[float, ...]
     scores: np.ndarray
-    """(steps, units)"""
+    """(steps, candidates)"""
     nuggets: tuple[float, ...]
     """against factors of 1 + k; larger than the one asked for where the kernel was singular"""
     lengthscales: Lengthscales
     fits: tuple[int, ...] = ()
-    """the number of the fit that a step shows: equal where units went together; a fit a step by default"""
+    """the number of the fit that a step shows: equal where candidates went together; one per step by default"""
 
     def __post_init__(self) -> None:
         if not self.fits:
@@ -51,12 +51,12 @@ class Path:
         return tuple(float(d) for d in np.diff(self.nsr))
 
     def remaining(self, step: int) -> tuple[str, ...]:
-        """The units still there at a step, in table order."""
+        """The candidates still there at a step, in table order."""
         gone = set(self.removed[:step])
-        return tuple(unit for unit in self.units if unit not in gone)
+        return tuple(candidate for candidate in self.candidates if candidate not in gone)
 
     def frame(self) -> pd.DataFrame:
-        """One row a step: step, removed, nsr, increment, remaining, nugget, fit, and a score column per unit."""
+        """One row per step: step, removed, nsr, increment, remaining, nugget, fit, and a score for each candidate."""
         steps = len(self.nsr)
         columns: dict[str, object] = {
             "step": range(steps),
@@ -68,22 +68,22 @@ class Path:
             "fit": self.fits,
         }
         table = pd.DataFrame(columns)
-        return pd.concat([table, pd.DataFrame(self.scores, columns=list(self.units))], axis=1)
+        return pd.concat([table, pd.DataFrame(self.scores, columns=list(self.candidates))], axis=1)
 
 
 class Fit(NamedTuple):
-    """What a fit with some of the units says about the targets that pass there."""
+    """What a fit with some of the candidates says about the targets that pass there."""
 
     nsr: list[float]
     signal: list[float]
     nugget: float
     """against factors of 1 + k"""
     energy: list[list[float]]
-    """(units there, targets)"""
+    """(candidates there, targets)"""
 
 
 Fits = Journal[tuple[int, ...], Fit]
-"""fits of one walk, by the numbers of the units that are left"""
+"""fits of one walk, by the numbers of the candidates that are left"""
 
 
 _UNIT = Lengthscales(1.0, 1.0)
@@ -93,7 +93,7 @@ _RBF = RBF()
 def prune(
     points: np.ndarray,
     y: np.ndarray,
-    units: dict[str, tuple[int, ...]],
+    candidates: dict[str, tuple[int, ...]],
     nugget: float,
     *,
     drop: float = 0.0,
@@ -102,15 +102,16 @@ def prune(
     fits: Fits | None = None,
     tick: Callable[[float], None] = lambda share: None,
 ) -> list[Path]:
-    """For each target: fit, score, remove the unit with the least score, and so on down to none.
+    """For each target: fit, score, remove the candidate with the least score, and so on down to none.
 
     `points` (factors, width, rows) embeds every factor of the kernel, see `forebear.kernel.factors`; y has shape
-    (rows, targets). `units` names the removable factors by their numbers; those outside every unit (latents, kept
-    inputs) stay. `nugget` is against factors of 1 + k. While more than `MANY` units are left, the share `drop` of
-    them with the least scores goes at once; 0 removes one at a time throughout. The lengthscales are recorded, not
-    used: they are already in `points`. Targets walk down side by side, and share the kernel and its factorisation as
-    long as the same units are left; at most one kernel a target is held at a time. `fits` are those of the same walk
-    that are known already, by the numbers of the units that are left; it takes up the others.
+    (rows, targets). `candidates` names the removable factors by their numbers; those outside all of them (latents,
+    kept inputs) stay. `nugget` is against factors of 1 + k. While more than `MANY` candidates are left, the share
+    `drop` of them with the least scores goes at once; 0 removes one at a time throughout. The lengthscales are
+    recorded, not used: they are already in `points`. Targets walk down side by side, and share the kernel and its
+    factorisation as long as the same candidates are left; at most one kernel per target is held at a time. `fits` are
+    those of the same walk that are known already, by the numbers of the candidates that are left; it takes up the
+    others.
 
     >>> rng = np.random.default_rng(0)
     >>> x = rng.normal(size=(3, 1, 200))
@@ -120,13 +121,13 @@ def prune(
     """
     with one_thread():
         known = Fits() if fits is None else fits
-        return _prune(points, y, units, nugget, drop, lengthscales, profile, known, tick)
+        return _prune(points, y, candidates, nugget, drop, lengthscales, profile, known, tick)
 
 
 def _prune(
     points: np.ndarray,
     y: np.ndarray,
-    units: dict[str, tuple[int, ...]],
+    candidates: dict[str, tuple[int, ...]],
     nugget: float,
     drop: float,
     lengthscales: Lengthscales,
@@ -134,8 +135,8 @@ def _prune(
     fits: Fits,
     tick: Callable[[float], None],
 ) -> list[Path]:
-    names = tuple(units)
-    always = len(points) - sum(len(m) for m in units.values())
+    names = tuple(candidates)
+    always = len(points) - sum(len(m) for m in candidates.values())
     walks = [_Walk(target, np.full((len(names) + 1, len(names)), np.nan)) for target in range(y.shape[1])]
     everything = (Dense if points.shape[2] <= dense_rows() else Tiled).of(points, profile)
     level = {tuple(range(len(names))): (everything, walks)}
@@ -145,7 +146,7 @@ def _prune(
         going = 1 if left <= MANY else max(1, min(int(drop * left), left - MANY))
         while level:
             active, (kernel, here) = level.popitem()
-            members = [units[names[u]] for u in active]
+            members = [candidates[names[u]] for u in active]
             targets = [walk.target for walk in here]
             fit = fits.load_or(active, partial(_fit, kernel, y[:, targets], nugget, always, members))
             fresh: dict[tuple[int, ...], list[int]] = {}
@@ -153,11 +154,11 @@ def _prune(
                 walk.note(fit.nsr[place], fit.nugget)
                 if not active:
                     continue
-                energy = np.array([of_unit[place] for of_unit in fit.energy])
+                energy = np.array([of_candidate[place] for of_candidate in fit.energy])
                 gone = walk.weigh(active, energy, fit.signal[place], going)
-                walk.removed += [names[unit] for unit in gone]
-                rest = tuple(unit for unit in active if unit not in gone)
-                members = [m for unit in gone for m in units[names[unit]]]
+                walk.removed += [names[candidate] for candidate in gone]
+                rest = tuple(candidate for candidate in active if candidate not in gone)
+                members = [m for candidate in gone for m in candidates[names[candidate]]]
                 if rest not in lower:
                     fresh[rest] = members
                     lower[rest] = (kernel, [])
@@ -182,7 +183,7 @@ def _fit(kernel: Dense | Tiled, y: np.ndarray, nugget: float, always: int, membe
 
 
 MANY = 32
-"""units down to which several may be removed at once"""
+"""candidates down to which several may be removed at once"""
 
 
 @dataclass
@@ -205,7 +206,7 @@ class _Walk:
         self.fits += [fit] * steps
 
     def weigh(self, active: tuple[int, ...], energy: np.ndarray, signal: float, going: int) -> list[int]:
-        """Note the scores of the active units, and name the least, least first."""
+        """Note the scores of the active candidates, and name the least, least first."""
         self.scores[len(self.removed), list(active)] = energy / signal if signal > 0 else 0.0
         return [active[place] for place in np.argsort(energy, kind="stable")[:going]]
 

@@ -50,8 +50,8 @@ class Discovery:
         """For each target the share of runs that chose each candidate."""
         return {
             target: {
-                unit: sum(unit in choice[target] for choice in self.choices) / len(self.choices)
-                for unit in question.units
+                candidate: sum(candidate in choice[target] for choice in self.choices) / len(self.choices)
+                for candidate in question.candidates
             }
             for target, question in self.questions.items()
         }
@@ -62,8 +62,10 @@ class Discovery:
         order."""
         found = {}
         for target, shares in self.frequencies.items():
-            chosen = {unit for unit, share in shares.items() if share > 0.5} | set(self.questions[target].keep)
-            found[target] = tuple(unit for unit in self.order(target) if unit in chosen)
+            chosen = {candidate for candidate, share in shares.items() if share > 0.5} | set(
+                self.questions[target].always
+            )
+            found[target] = tuple(candidate for candidate in self.order(target) if candidate in chosen)
         return found
 
     def order(self, target: str) -> tuple[str, ...]:
@@ -74,17 +76,19 @@ class Discovery:
         ('pair', 'b')
         """
         question = self.questions[target]
-        unit_of = {column: unit for unit, columns in question.units.items() for column in columns}
-        return tuple(dict.fromkeys(unit_of.get(column, column) for column in question.inputs))
+        candidate_of = {column: candidate for candidate, columns in question.candidates.items() for column in columns}
+        return tuple(dict.fromkeys(candidate_of.get(column, column) for column in question.inputs))
 
     def inputs(self) -> tuple[str, ...]:
         """Kept inputs and candidates of all targets, each once."""
-        return tuple(dict.fromkeys(unit for target in self.questions for unit in self.order(target)))
+        return tuple(dict.fromkeys(candidate for target in self.questions for candidate in self.order(target)))
 
     def columns(self, target: str) -> tuple[str, ...]:
         """The ancestors of a target with groups written out, in table order."""
         question = self.questions[target]
-        chosen = {name for unit in self.ancestors[target] for name in question.units.get(unit, (unit,))}
+        chosen = {
+            name for candidate in self.ancestors[target] for name in question.candidates.get(candidate, (candidate,))
+        }
         return tuple(name for name in question.inputs if name in chosen)
 
     def union(self, targets: Iterable[str] | None = None) -> tuple[str, ...]:
@@ -92,14 +96,14 @@ class Discovery:
         chosen = list(self.questions) if targets is None else list(targets)
         for target in chosen:
             self.check_target(target)
-        everything = {unit for target in chosen for unit in self.ancestors[target]}
-        ordered = [unit for target in chosen for unit in self.order(target)]
-        return tuple(dict.fromkeys(unit for unit in ordered if unit in everything))
+        everything = {candidate for target in chosen for candidate in self.ancestors[target]}
+        ordered = [candidate for target in chosen for candidate in self.order(target)]
+        return tuple(dict.fromkeys(candidate for candidate in ordered if candidate in everything))
 
     def first_scores(self, target: str) -> dict[str, float]:
         """The score of every candidate of a target while all are there, in the first run."""
         path = self.runs[0][target]
-        return {unit: float(score) for unit, score in zip(path.units, path.scores[0], strict=True)}
+        return {candidate: float(score) for candidate, score in zip(path.candidates, path.scores[0], strict=True)}
 
     def certificate(self, target: str) -> Certificate | None:
         """The certificate of a target in the first run; None under a rule that makes none."""
@@ -151,19 +155,38 @@ def load_discovery(folder: FilePath) -> Discovery:
 def from_format_1(record: Mapping[str, Any]) -> dict[str, Any]:
     """A record of format 1 (before 2026-11-18) in today's layout."""
 
+    def question(old: Mapping[str, Any]) -> dict[str, Any]:
+        return _renamed(old, {"units": "candidates", "keep": "always"})
+
     def path(old: Mapping[str, Any]) -> dict[str, Any]:
         rest = {name: value for name, value in old.items() if not name.endswith("lengthscale")}
-        return {**rest, "lengthscales": {"inputs": old["lengthscale"], "latents": old["latent_lengthscale"]}}
+        scales = {"inputs": old["lengthscale"], "latents": old["latent_lengthscale"]}
+        return {**_renamed(rest, {"units": "candidates"}), "lengthscales": scales}
+
+    def result(old: Mapping[str, Any]) -> dict[str, Any]:
+        return _renamed(old, {"units": "candidates"})
+
+    def results(old: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+        return {name: result(one) for name, one in old.items()}
 
     def certificate(old: Mapping[str, Any]) -> dict[str, Any]:
-        return {**old, "alternatives": [[other["kept"], other["verdicts"]] for other in old["alternatives"]]}
+        return {
+            **_renamed(old, {"verdicts": "tests"}),
+            "tests": results(old["verdicts"]),
+            "jointly": None if old["jointly"] is None else result(old["jointly"]),
+            "alternatives": [[other["kept"], results(other["verdicts"])] for other in old["alternatives"]],
+        }
 
     return {
         **record,
-        "questions": {question["target"]: question for question in record["questions"]},
+        "questions": {old["target"]: question(old) for old in record["questions"]},
         "runs": [{target: path(old) for target, old in run.items()} for run in record["runs"]],
         "certified": [{target: certificate(old) for target, old in run.items()} for run in record["certified"]],
     }
+
+
+def _renamed(record: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
+    return {names.get(name, name): value for name, value in record.items()}
 
 
 def _check_whole(found: Discovery) -> None:
@@ -177,9 +200,9 @@ def _check_whole(found: Discovery) -> None:
     if not all(set(run) in (set(), targets) for run in found.certified):
         raise ValueError("certificates of other targets")
     for target, question in found.questions.items():
-        named = {name for names in question.units.values() for name in names} | set(question.keep)
+        named = {name for names in question.candidates.values() for name in names} | set(question.always)
         if question.target != target or named != set(question.inputs):
             raise ValueError("candidates that are not the inputs")
         for run in found.runs:
-            if set(run[target].units) != set(question.units):
+            if set(run[target].candidates) != set(question.candidates):
                 raise ValueError("a path of other candidates")

@@ -1,4 +1,4 @@
-"""The flows behind a certificate: one per target and fold, each serving every subset of the units."""
+"""The flows behind a certificate: one per target and fold, each serving every subset of the candidates."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from forebear.data.question import Question
 from forebear.data.scaling import Encoder
 from forebear.data.table import Table
 from forebear.discovery.dependence import features
-from forebear.discovery.dependence_device import Stock
+from forebear.discovery.dependence_device import DeviceFeatures
 from forebear.discovery.laws import Weights
 from forebear.discovery.problem import ALONE, Context
 from forebear.discovery.tester import CertificateSettings, SetTester
@@ -23,7 +23,7 @@ from forebear.flow.train import Trained, Training, fit
 # Rows in a step of training: masks make the loss noisier than that of a flow with one set of inputs, and half as many
 # rows in 1.4 times as many steps serve a little worse.
 _BATCH = 512
-# Targets times units from which a GPU tests faster than the host, what it has to compile included.
+# Targets times candidates from which a GPU tests faster than the host, what it has to compile included.
 _WORTH_COMPILING = 100
 # Rows, in multiples of those that are tested, from which one flow will do.
 _PLENTY = 4
@@ -40,9 +40,9 @@ class SharedFlow:
     settings: CertificateSettings
     encoder: Encoder
     places: Mapping[str, int]
-    """unit -> its number in the masks"""
+    """candidate -> its number in the masks"""
     owners: Sequence[int]
-    """the unit of each feature"""
+    """the candidate of each feature"""
     order: np.ndarray
     """rows at random: the first are tested, those after them are for a second look"""
     held_out: np.ndarray
@@ -61,12 +61,16 @@ class SharedFlow:
         """`fold` (rows,) divides the rows for cross-fitting, `order` is a random order of them."""
         names = [name for name in table.columns if any(name in question.inputs for question in questions)]
         encoder = Encoder.of(table, names)
-        # A kept column is a unit of its own that is never masked; groups are the same for every target.
-        unit_of = {name: name for name in names}
+        # A kept column is a candidate of its own that is never masked; groups are the same for every target.
+        candidate_of = {name: name for name in names}
         for question in questions:
-            unit_of.update({name: unit for unit, columns in question.units.items() for name in columns})
-        places = {unit: place for place, unit in enumerate(dict.fromkeys(unit_of[name] for name in names))}
-        owners = [places[unit_of[code.name]] for code in encoder.codes for _ in range(code.width)]
+            candidate_of.update(
+                {name: candidate for candidate, columns in question.candidates.items() for name in columns}
+            )
+        places = {
+            candidate: place for place, candidate in enumerate(dict.fromkeys(candidate_of[name] for name in names))
+        }
+        owners = [places[candidate_of[code.name]] for code in encoder.codes for _ in range(code.width)]
         # Where there are plenty of rows, those that are tested are kept from one flow; otherwise each of several is
         # asked about the rows that it has not seen.
         held_out = fold
@@ -78,7 +82,7 @@ class SharedFlow:
     def testers(self, seed: int, context: Context = ALONE) -> list[SetTester]:
         """Train the flow of every subset for all targets together, and set up the test of each."""
         rows = np.sort(self.order[: self.settings.tested])
-        everything = [(frozenset(question.units), frozenset[str]()) for question in self.questions]
+        everything = [(frozenset(question.candidates), frozenset[str]()) for question in self.questions]
         return self._train(range(len(self.questions)), everything, rows, seed, "subsets", context)
 
     def closer_testers(
@@ -90,7 +94,9 @@ class SharedFlow:
         name: str,
         context: Context = ALONE,
     ) -> list[SetTester]:
-        """Testers of some targets with a flow of their own: `sure` units are always seen, `doubtful` ones may be.
+        """Testers of some targets with a flow of their own, which always sees `sure` candidates and may see others.
+
+        `doubtful` are those that it may see.
 
         A flow that serves every subset serves no one perfectly, and what it misses shows in other inputs; this one
         has few subsets to serve. It is asked about other rows than the first one was, where the table has them.
@@ -114,15 +120,15 @@ class SharedFlow:
         name: str,
         context: Context,
     ) -> list[SetTester]:
-        """`wanted`: for each target the units that its flow may see, and those that it always sees."""
+        """`wanted`: for each target the candidates that its flow may see, and those that it always sees."""
         questions = [self.questions[number] for number in numbers]
         names = [code.name for code in self.encoder.codes]
         x = self.encoder.encode(self.table.frame(names))
         scaled = np.stack([(v - v.mean()) / v.std() for v in (self.y[n] for n in numbers)])[:, :, None]
         allowed, always = np.zeros((2, len(questions), len(self.places)))
         for place, (question, (free, fixed)) in enumerate(zip(questions, wanted, strict=True)):
-            allowed[place, [self.places[unit] for unit in free]] = 1
-            always[place, [self.places[unit] for unit in (*question.keep, *fixed)]] = 1
+            allowed[place, [self.places[candidate] for candidate in free]] = 1
+            always[place, [self.places[candidate] for candidate in (*question.always, *fixed)]] = 1
         seen = np.stack([self.encoder.mask(question.inputs) for question in questions])
         settings = FlowSettings(steps=self.settings.steps_for(len(self.places)), batch=_BATCH)
         trainings = prepare_subset_flow(
@@ -134,7 +140,7 @@ class SharedFlow:
         part = self.table.take(rows)
         columns = {name: features(part.columns[name]) for name in names}
         a_lot = len(questions) * len(self.places) >= _WORTH_COMPILING
-        stock = Stock.of(columns) if a_lot and jax.default_backend() != "cpu" else None
+        stock = DeviceFeatures.of(columns) if a_lot and jax.default_backend() != "cpu" else None
         return [
             SetTester(
                 question,

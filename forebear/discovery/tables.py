@@ -40,17 +40,17 @@ def flat_table(found: Discovery) -> pd.DataFrame:
     for target in found.targets:
         scores, removed = found.first_scores(target), found.runs[0][target].removed
         evidence, acts = _evidence(found, target)
-        for unit in found.order(target):
+        for candidate in found.order(target):
             row: dict[str, Any] = {
                 "target": target,
-                "candidate": unit,
-                "ancestor": unit in ancestors[target],
-                "by_request": unit in found.questions[target].keep,
-                "frequency": frequencies[target].get(unit, 1.0),
-                "score": scores.get(unit),
-                "removed_at": removed.index(unit) + 1 if unit in removed else None,
+                "candidate": candidate,
+                "ancestor": candidate in ancestors[target],
+                "by_request": candidate in found.questions[target].always,
+                "frequency": frequencies[target].get(candidate, 1.0),
+                "score": scores.get(candidate),
+                "removed_at": removed.index(candidate) + 1 if candidate in removed else None,
             }
-            rows.append({**row, **evidence.get(unit, {}), **acts.get(unit, {})})
+            rows.append({**row, **evidence.get(candidate, {}), **acts.get(candidate, {})})
     columns = ["target", "candidate", "ancestor", "by_request", "frequency", "score", "removed_at"]
     frame = pd.DataFrame(rows, columns=[*columns, *_EVIDENCE, *_SHARES, "acts"])
     whole = frame["removed_at"].astype("Int64")

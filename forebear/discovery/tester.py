@@ -1,4 +1,4 @@
-"""The test of any set of units of one target, on the latents of real rows."""
+"""The test of any set of candidates of one target, on the latents of real rows."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from scipy.linalg import cho_factor, cho_solve
 from forebear.data.question import Question
 from forebear.discovery.action import Action, action
 from forebear.discovery.dependence import (
-    Clearing,
-    OnHost,
-    Verdict,
+    HostTest,
+    Residualiser,
+    TestResult,
     latent_features,
-    probe_unit,
-    verdict_of,
+    probe_candidate,
+    result_of,
 )
-from forebear.discovery.dependence_device import OnDevice, Stock
-from forebear.discovery.search import Evidence, weigh
+from forebear.discovery.dependence_device import DeviceFeatures, DeviceTest
+from forebear.discovery.search import SetEvidence, weigh
 from forebear.errors import below_one, check_fields, or_none, positive, whole
 from forebear.flow.subset import SubsetFlow
 from forebear.storage.checkpoint import Journal
@@ -30,7 +30,7 @@ class CertificateSettings:
     """The test of independence and the flow behind it."""
 
     level: float = 0.01
-    """chance of adding a useless unit to a set that suffices, over all its removed units"""
+    """chance of adding a useless candidate to a set that suffices, over all its removed candidates"""
     least_effect: float = 1e-3
     """a dependence that explains less than this share of the variance of every feature of the latent is negligible,
     however significant"""
@@ -41,23 +41,23 @@ class CertificateSettings:
     tested: int = 10_000
     """rows whose latents are tested, at most"""
     subset_steps: int | None = None
-    """training steps of the flow that serves every subset; None: 700, and 100 more for each unit, between 1,000 and
-    2,000"""
+    """training steps of the flow that serves every subset; None: 700, and 100 more for each candidate, between 1,000
+    and 2,000"""
 
     def __post_init__(self) -> None:
         check_fields(self, _CHECKS)
 
-    def steps_for(self, units: int) -> int:
-        """Training steps where there are so many units: more of them have more subsets.
+    def steps_for(self, candidates: int) -> int:
+        """Training steps where there are so many candidates: more of them have more subsets.
 
         >>> CertificateSettings().steps_for(3), CertificateSettings().steps_for(50)
         (1000, 2000)
         """
-        return min(2_000, max(1_000, 700 + 100 * units)) if self.subset_steps is None else self.subset_steps
+        return min(2_000, max(1_000, 700 + 100 * candidates)) if self.subset_steps is None else self.subset_steps
 
-    def matters(self, verdict: Verdict) -> bool:
+    def matters(self, result: TestResult) -> bool:
         """Whether an effect is large enough to count, if it is there at all."""
-        return verdict.effect >= self.least_effect and verdict.shift >= self.least_shift
+        return result.effect >= self.least_effect and result.shift >= self.least_shift
 
 
 _CHECKS = {
@@ -73,7 +73,7 @@ _MOST_PRODUCTS = 200
 
 @dataclass(frozen=True, eq=False)
 class SetTester:
-    """Tests any set of units of one target on the latents of real rows. Pure: the same set, the same answer."""
+    """Tests any set of candidates of one target on the latents of real rows. Pure: the same set, the same answer."""
 
     question: Question
     number: int
@@ -83,12 +83,12 @@ class SetTester:
     y: np.ndarray
     fold: np.ndarray
     places: Mapping[str, int]
-    """unit -> its number in the flow's masks"""
+    """candidate -> its number in the flow's masks"""
     columns: Mapping[str, np.ndarray]
     """features of every input column, for the test"""
     owners: Sequence[int]
     settings: CertificateSettings
-    stock: Stock | None = None
+    stock: DeviceFeatures | None = None
     """the same features on a GPU, if there is one"""
     notes: tuple[str, ...] = ()
     """of the training of the flow"""
@@ -96,41 +96,43 @@ class SetTester:
     def on(self, kept: frozenset[str]) -> np.ndarray:
         """The mask of a set, kept inputs included."""
         mask = np.zeros(len(self.places))
-        mask[[self.places[unit] for unit in (*kept, *self.question.keep)]] = 1
+        mask[[self.places[candidate] for candidate in (*kept, *self.question.always)]] = 1
         return mask
 
-    def test(self, kept: frozenset[str], z: np.ndarray) -> Evidence:
+    def test(self, kept: frozenset[str], z: np.ndarray) -> SetEvidence:
         """The evidence on a set, from its latents z (rows,)."""
         settings = self.settings
-        if kept.issuperset(self.question.units):
+        if kept.issuperset(self.question.candidates):
             return weigh({}, None, settings.level, settings.matters)
         test = self._test(kept)
         latents = test.clear(latent_features(z))
         unexplained = self._unexplained(kept, test.clear)
 
-        def in_units(verdict: Verdict) -> Verdict:
-            return verdict._replace(shift=float(np.sqrt(verdict.effect)) * unexplained)
+        def in_units(result: TestResult) -> TestResult:
+            return result._replace(shift=float(np.sqrt(result.effect)) * unexplained)
 
         alone = test.each(latents)
-        verdicts = {unit: in_units(verdict_of([one])) for unit, one in alone.items()}
-        evidence = weigh(verdicts, in_units(verdict_of(alone.values())), settings.level, settings.matters)
+        tests = {candidate: in_units(result_of([one])) for candidate, one in alone.items()}
+        evidence = weigh(tests, in_units(result_of(alone.values())), settings.level, settings.matters)
         if not evidence.passes:
             # Something is missing: that pairs may show more of it does not matter.
             return evidence
-        jointly = verdict_of([*alone.values(), *test.pairs(latents)])
-        return weigh(verdicts, in_units(jointly), settings.level, settings.matters)
+        jointly = result_of([*alone.values(), *test.pairs(latents)])
+        return weigh(tests, in_units(jointly), settings.level, settings.matters)
 
-    def _test(self, kept: frozenset[str]) -> OnHost | OnDevice:
-        units = {unit: names for unit, names in self.question.units.items() if unit not in kept}
+    def _test(self, kept: frozenset[str]) -> HostTest | DeviceTest:
+        candidates = {
+            candidate: names for candidate, names in self.question.candidates.items() if candidate not in kept
+        }
         if self.stock is None:
-            return OnHost(self.columns, self._inside(kept), units)
-        return OnDevice(self.stock, self._inside(kept), units)
+            return HostTest(self.columns, self._inside(kept), candidates)
+        return DeviceTest(self.stock, self._inside(kept), candidates)
 
-    def action(self, without: frozenset[str], unit: str, z: np.ndarray) -> Action:
-        """How a unit acts that is not in the set: what the latents z (rows,) of the set show of it."""
+    def action(self, without: frozenset[str], candidate: str, z: np.ndarray) -> Action:
+        """How a candidate acts that is not in the set: what the latents z (rows,) of the set show of it."""
         test = self._test(without)
         given = [self.columns[name] for name in self._inside(without)]
-        probe = probe_unit(unit, self.removed(without)[unit], given)
+        probe = probe_candidate(candidate, self.removed(without)[candidate], given)
         return action(test.clear(latent_features(z)), test.clear(probe.values))
 
     def _unexplained(self, kept: frozenset[str], clear: Callable[[np.ndarray], np.ndarray]) -> float:
@@ -149,21 +151,21 @@ class SetTester:
         return float(left.std() / self.y.std())
 
     def removed(self, kept: frozenset[str]) -> dict[str, list[np.ndarray]]:
-        """Features of the columns of every unit outside the set."""
+        """Features of the columns of every candidate outside the set."""
         return {
-            unit: [self.columns[name] for name in columns]
-            for unit, columns in self.question.units.items()
-            if unit not in kept
+            candidate: [self.columns[name] for name in columns]
+            for candidate, columns in self.question.candidates.items()
+            if candidate not in kept
         }
 
-    def clearing(self, kept: frozenset[str]) -> tuple[list[np.ndarray], Clearing]:
+    def clearing(self, kept: frozenset[str]) -> tuple[list[np.ndarray], Residualiser]:
         """Features of the columns inside the set, and how to clear with them."""
         given = [self.columns[name] for name in self._inside(kept)]
-        return given, Clearing(given, len(self.x))
+        return given, Residualiser(given, len(self.x))
 
     def _inside(self, kept: frozenset[str]) -> list[str]:
         """Columns of the set, and those that are always kept."""
-        outside = {n for unit, names in self.question.units.items() if unit not in kept for n in names}
+        outside = {n for candidate, names in self.question.candidates.items() if candidate not in kept for n in names}
         return [name for name in self.question.inputs if name not in outside]
 
     def latents(self, kept: frozenset[str]) -> np.ndarray:
@@ -177,13 +179,13 @@ class SetTests:
     The journal holds what was tested before, here or by an earlier process.
     """
 
-    def __init__(self, tester: SetTester, journal: Journal[frozenset[str], Evidence] | None = None):
+    def __init__(self, tester: SetTester, journal: Journal[frozenset[str], SetEvidence] | None = None):
         self.tester = tester
-        self.journal = Journal[frozenset[str], Evidence]() if journal is None else journal
-        self._closer: dict[frozenset[str], Evidence] = {}
+        self.journal = Journal[frozenset[str], SetEvidence]() if journal is None else journal
+        self._closer: dict[frozenset[str], SetEvidence] = {}
         self._latents: dict[frozenset[str], np.ndarray] = {}
 
-    def examine(self, kept: frozenset[str]) -> Evidence:
+    def examine(self, kept: frozenset[str]) -> SetEvidence:
         """The evidence on a set."""
         if kept in self._closer:
             return self._closer[kept]
@@ -193,10 +195,10 @@ class SetTests:
         """From now on, what a closer look says of the sets that it was asked about."""
         self._closer.update(closer.journal.found)
 
-    def action(self, kept: frozenset[str], unit: str) -> Action:
-        """How a unit of the set acts."""
-        without = kept - {unit}
-        return self.tester.action(without, unit, self.latents(without))
+    def action(self, kept: frozenset[str], candidate: str) -> Action:
+        """How a candidate of the set acts."""
+        without = kept - {candidate}
+        return self.tester.action(without, candidate, self.latents(without))
 
     def latents(self, kept: frozenset[str]) -> np.ndarray:
         """Latents (rows,) of the real rows, given the set; computed once."""

@@ -76,7 +76,7 @@ def _trace_paths(
     choices = _hyperparameters(columns, draws, settings.kernel)
     walks: dict[tuple[Choice, tuple[str, ...]], list[int]] = {}
     for number, (question, choice) in enumerate(zip(questions, choices, strict=True)):
-        walks.setdefault((choice, tuple(question.units)), []).append(number)
+        walks.setdefault((choice, tuple(question.candidates)), []).append(number)
     paths: dict[int, Path] = {}
     for done, ((choice, _), numbers) in enumerate(walks.items()):
 
@@ -104,12 +104,14 @@ def _walk(
     lengthscales = Lengthscales(inputs, choice.latent_lengthscale)
     points = embed(columns, draws.rows, draws.z, lengthscales)
     place = {name: number for number, name in enumerate(question.inputs)}
-    units = {unit: tuple(place[name] for name in members) for unit, members in question.units.items()}
+    candidates = {
+        candidate: tuple(place[name] for name in members) for candidate, members in question.candidates.items()
+    }
     y = standard(draws.y)
     return prune(
         points,
         y,
-        units,
+        candidates,
         choice.nugget,
         drop=kernel.drop,
         lengthscales=lengthscales,

@@ -1,7 +1,7 @@
 """A random order of the rows of a table, asked for one batch at a time.
 
-Sorting random numbers gives an order too, but takes longer than the twenty steps of training after it, and a small
-table wants a new order at every step.
+`jax.random.permutation` gives an order too, by sorting as many random numbers as there are rows in every epoch: with
+hundreds of rows that does not show, with a million it takes longer than the training (`forebear bench libraries`).
 """
 
 from __future__ import annotations

@@ -1,4 +1,8 @@
-"""Cholesky factorisation and solution on a CPU, in place and on several cores."""
+"""Cholesky factorisation and solution on a CPU, in place and on several cores.
+
+LAPACK, with threads of its own, rounds differently on other numbers of cores, and its threads wait for each other in
+a busy loop (`forebear.kernel.threads`); `forebear bench libraries` compares the two.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +16,9 @@ from forebear.kernel.threads import cores, one_thread
 # Columns factorised at a time, and the size from which several cores pay.
 _BLOCK = 500
 _ROWS_FOR_CORES = 3_000
+# Rows that a core takes at a time, whatever the number of cores: rounding stays the same. Half as many cost a tenth
+# more; with twice as many, sixteen cores wait for the last of them.
+_PIECE = 128
 
 
 def cholesky_solve(
@@ -52,22 +59,26 @@ def _blockwise(matrix: Float[np.ndarray, "rows rows"], block: int) -> bool:
 
     factorise, invert = get_lapack_funcs(("potrf", "trtri"), dtype=float)
 
-    rows, workers = len(matrix), cores()
-    with ThreadPoolExecutor(workers) as pool:
+    rows = len(matrix)
+    with ThreadPoolExecutor(cores()) as pool:
         for start in range(0, rows, block):
             stop = min(start + block, rows)
-            across = matrix[start:stop, :start]
-            corner, trouble = factorise(matrix[start:stop, start:stop] - across @ across.T, lower=1)
+            below = [slice(first, min(first + _PIECE, rows)) for first in range(stop, rows, _PIECE)]
+            across, column = matrix[start:stop, :start], matrix[:, start:stop]
+
+            def subtract(some: slice, across: np.ndarray = across, column: np.ndarray = column) -> None:
+                column[some] -= matrix[some, : across.shape[1]] @ across.T
+
+            # The corner is one piece: numpy computes half of the product of a matrix with its own transpose.
+            list(pool.map(subtract, [slice(start, stop), *below]))
+            corner, trouble = factorise(column[start:stop], lower=1)
             if trouble:
                 return False
-            matrix[start:stop, start:stop] = corner
+            column[start:stop] = corner
             undo = np.ascontiguousarray(invert(corner, lower=1)[0].T)
 
-            def fill(first: int, last: int, start: int = start, stop: int = stop, undo: np.ndarray = undo) -> None:
-                below = matrix[first:last]
-                here = below[:, start:stop] - below[:, :start] @ matrix[start:stop, :start].T
-                below[:, start:stop] = here @ undo
+            def divide(some: slice, column: np.ndarray = column, undo: np.ndarray = undo) -> None:
+                column[some] = column[some] @ undo
 
-            edges = np.linspace(stop, rows, workers + 1).astype(int)
-            list(pool.map(fill, edges[:-1], edges[1:]))
+            list(pool.map(divide, below))
     return True

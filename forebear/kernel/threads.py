@@ -2,6 +2,7 @@
 
 The threads of BLAS wait for each other in a busy loop. Where another program wants one of the cores, that makes them
 slower than one thread alone: measured on two cores, a factorisation of 5,000 rows takes four to ten times as long.
+Their number also shows in the last bits of what they compute. `forebear bench libraries` measures both.
 """
 
 from __future__ import annotations

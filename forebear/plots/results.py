@@ -94,7 +94,7 @@ def scores_figure(target: str, scores: Mapping[str, float], chosen: Collection[s
 def graph_figure(graph: nx.DiGraph, inputs: Sequence[str], targets: Sequence[str], ax: Axes | None = None) -> Axes:
     """Inputs on the left, targets on the right, an arrow for every edge; its shade is its `frequency`.
 
-    An edge that is there by request (`kept`) is grey.
+    An edge that is there by request (`by_request`) is grey.
     """
     axis = ax if ax is not None else plt.subplots(figsize=(4, 4), layout="constrained")[1]
     left, right = _heights(inputs), _heights(targets)
@@ -107,7 +107,7 @@ def graph_figure(graph: nx.DiGraph, inputs: Sequence[str], targets: Sequence[str
             shrinkA=4,
             shrinkB=4,
             lw=1.5,
-            color=GONE if edge["kept"] else KEPT,
+            color=GONE if edge["by_request"] else KEPT,
             alpha=0.25 + 0.75 * edge["frequency"],
         )
         axis.add_patch(arrow)

@@ -11,7 +11,7 @@ import numpy as np
 from forebear.data.table import Table
 from forebear.discovery.action import Action
 from forebear.discovery.certificate import Certificate
-from forebear.discovery.dependence import Verdict
+from forebear.discovery.dependence import TestResult
 from forebear.discovery.record import Discovery
 from forebear.report.evidence import LawEvidence
 from forebear.report.provenance import provenance, source_file
@@ -21,7 +21,7 @@ from forebear.twin.validate import Scores, Validation
 
 _BINS = 20
 _CURVE = 51
-# Scores of every step are listed for so many units at most; beyond, those of the first step are.
+# Scores of every step are listed for so many candidates at most; beyond, those of the first step are.
 _MOST_SCORED = 24
 _MOST_RUNS = 50
 
@@ -60,14 +60,16 @@ def _target(
     found: Discovery, target: str, ancestors: Sequence[str], shares: Mapping[str, float], evidence: LawEvidence | None
 ) -> dict[str, Any]:
     certificate = found.certificate(target)
-    keep = found.questions[target].keep
+    keep = found.questions[target].always
     validation = None if evidence is None else evidence.validation
     student = None if evidence is None or evidence.twin.distillation is None else evidence.twin.distillation[target]
     return {
         "state": "untested" if certificate is None else "passes" if certificate.passes else "fails",
         "ancestors": [{"name": u, "kept": u in keep, "frequency": shares.get(u, 1.0)} for u in ancestors],
-        "groups": {u: list(c) for u, c in found.questions[target].units.items() if c != (u,)},
-        "frequencies": {unit: _short(share) for unit, share in shares.items()} if len(found.runs) > 1 else None,
+        "groups": {u: list(c) for u, c in found.questions[target].candidates.items() if c != (u,)},
+        "frequencies": {candidate: _short(share) for candidate, share in shares.items()}
+        if len(found.runs) > 1
+        else None,
         "path": _path(found, target),
         "certificate": None if certificate is None else _certificate(certificate),
         "effects": [] if certificate is None else _actions(certificate.actions),
@@ -83,9 +85,9 @@ def _parts(sentence: Sentence) -> list[str | dict[str, str]]:
 
 def _path(found: Discovery, target: str) -> dict[str, Any]:
     path, chosen = found.runs[0][target], found.choices[0][target]
-    scores = path.scores if len(path.units) <= _MOST_SCORED else path.scores[:1]
+    scores = path.scores if len(path.candidates) <= _MOST_SCORED else path.scores[:1]
     return {
-        "units": list(path.units),
+        "units": list(path.candidates),
         "removed": list(path.removed),
         "nsr": [_short(v) for v in path.nsr],
         "scores": [[_short(v) for v in row] for row in scores.tolist()],
@@ -97,7 +99,7 @@ def _path(found: Discovery, target: str) -> dict[str, Any]:
 
 def _certificate(certificate: Certificate) -> dict[str, Any]:
     return {
-        "rows": [_verdict(u, u in certificate.kept, v) for u, v in certificate.verdicts.items()],
+        "rows": [_verdict(u, u in certificate.kept, v) for u, v in certificate.tests.items()],
         "jointly": None if certificate.jointly is None else _verdict("", False, certificate.jointly),
         "passes": certificate.passes,
         "agrees": certificate.agrees,
@@ -106,9 +108,9 @@ def _certificate(certificate: Certificate) -> dict[str, Any]:
     }
 
 
-def _verdict(unit: str, kept: bool, verdict: Verdict) -> dict[str, Any]:
+def _verdict(candidate: str, kept: bool, verdict: TestResult) -> dict[str, Any]:
     return {
-        "unit": unit,
+        "unit": candidate,
         "kept": kept,
         "p": _short(verdict.p_value),
         "effect": _short(verdict.effect),
@@ -126,8 +128,8 @@ def _alternatives(certificate: Certificate) -> list[dict[str, Any]]:
     """Each set, with the least p-value among what it leaves out: the closest it comes to being rejected."""
     found = []
     for kept, verdicts in certificate.alternatives.items():
-        out = {unit: verdict.p_value for unit, verdict in verdicts.items() if unit not in kept}
-        closest = min(out, key=lambda unit: out[unit], default=None)
+        out = {candidate: verdict.p_value for candidate, verdict in verdicts.items() if candidate not in kept}
+        closest = min(out, key=lambda candidate: out[candidate], default=None)
         found.append({"kept": list(kept), "closest": closest, "p": None if closest is None else _short(out[closest])})
     return found
 

@@ -55,7 +55,7 @@ def call(found: Discovery, table: Table | None) -> str:
 def command(found: Discovery, table: Table | None) -> str | None:
     """The same on the command line, where that can say it."""
     source, roles, choices = source_file(table), _roles(found, table), _choices(found)
-    names = {name for q in found.questions.values() for name in (q.target, *q.inputs, *q.units)}
+    names = {name for q in found.questions.values() for name in (q.target, *q.inputs, *q.candidates)}
     lists = any(isinstance(value, Mapping | list | tuple) for value in choices.values())
     unknown = any(name in choices and choices[name] not in known for name, known in _NAMED.items())
     if source is None or lists or unknown or not all(_PLAIN.fullmatch(name) for name in names):
@@ -66,8 +66,8 @@ def command(found: Discovery, table: Table | None) -> str | None:
     for option, name in (("--candidate", "candidates"), ("--keep", "keep")):
         for target, columns in roles.get(name, {}).items():
             words += [option, f"{target}={','.join(columns)}"]
-    for unit, columns in roles.get("groups", {}).items():
-        words += ["--group", f"{unit}={','.join(columns)}"]
+    for candidate, columns in roles.get("groups", {}).items():
+        words += ["--group", f"{candidate}={','.join(columns)}"]
     for column, period in roles.get("periodic", {}).items():
         words += ["--periodic", f"{column}={period!r}"]
     for name, value in choices.items():
@@ -94,11 +94,11 @@ def _roles(found: Discovery, table: Table | None) -> dict[str, Any]:
     roles: dict[str, Any] = {}
     if any(set(q.inputs) != free for q in questions.values()):
         roles["candidates"] = {
-            target: [name for columns in q.units.values() for name in columns] for target, q in questions.items()
+            target: [name for columns in q.candidates.values() for name in columns] for target, q in questions.items()
         }
-    if any(q.keep for q in questions.values()):
-        roles["keep"] = {target: list(q.keep) for target, q in questions.items() if q.keep}
-    groups = {u: list(c) for q in questions.values() for u, c in q.units.items() if c != (u,)}
+    if any(q.always for q in questions.values()):
+        roles["keep"] = {target: list(q.always) for target, q in questions.items() if q.always}
+    groups = {u: list(c) for q in questions.values() for u, c in q.candidates.items() if c != (u,)}
     if groups:
         roles["groups"] = groups
     if table is not None and table.periods():

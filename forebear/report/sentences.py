@@ -49,7 +49,7 @@ def answers(found: Discovery) -> dict[str, Sentence]:
     known = {name for question in found.questions.values() for name in question.inputs} - set(found.targets)
     sentences = {}
     for target, question in found.questions.items():
-        chosen = tuple(unit for unit in ancestors[target] if unit not in question.keep)
+        chosen = tuple(candidate for candidate in ancestors[target] if candidate not in question.always)
         everything = known <= set(question.inputs)
         sentences[target] = _answer(found, target, chosen, shares[target], everything)
     return sentences
@@ -73,7 +73,7 @@ def _set(certificate: Certificate) -> Sentence:
 
 
 def _depends(found: Discovery, target: str, chosen: Sequence[str], shares: Mapping[str, float]) -> Sentence:
-    keep, runs = found.questions[target].keep, len(found.runs)
+    keep, runs = found.questions[target].always, len(found.runs)
     often = {u: "" if shares[u] == 1 else f" ({round(shares[u] * runs)} of {runs} runs)" for u in chosen}
     beside: Sentence = (", beside ", *_joined(keep), " (kept by request)") if keep else ()
     if not chosen:
@@ -82,14 +82,20 @@ def _depends(found: Discovery, target: str, chosen: Sequence[str], shares: Mappi
 
 
 def _rest(certificate: Certificate, everything: bool) -> Sentence:
-    """What is known of the units that were removed; `everything`: all inputs of the table were offered."""
+    """What is known of the candidates that were removed; `everything`: all inputs of the table were offered."""
     together = certificate.jointly
     if together is None:
         return (", which is all that was offered.",)
     p = p_text(together.p_value)
     if not certificate.passes:
         story = "they are not" if len(certificate.kept) > 1 else "that is not"
-        return (f", but {story} the whole story: ", *_joined(together.units), " still shows in its law, ", p, ".")
+        return (
+            f", but {story} the whole story: ",
+            *_joined(together.candidates),
+            " still shows in its law, ",
+            p,
+            ".",
+        )
     if not certificate.kept:
         nothing = "; its law is the same whatever they are"
     else:

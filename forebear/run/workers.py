@@ -1,4 +1,8 @@
-"""Worker processes whose death costs one try of one piece, and nothing else."""
+"""Worker processes whose death costs one try of one piece, and nothing else.
+
+The pools of joblib and of the standard library are as quick, but break as a whole when one of their processes dies:
+what runs beside it is lost, and nobody says which piece it was (`forebear bench libraries`).
+"""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from scipy.stats import kstest
 
 from forebear.data.column import Column
 from forebear.data.source import open_frame
-from forebear.discovery.dependence import Clearing, features, judge_each, judge_pairs, latent_features, verdict_of
+from forebear.discovery.dependence import Residualiser, features, judge_each, judge_pairs, latent_features, result_of
 from forebear.errors import InputError, near_miss
 from forebear.twin.given import read_matrix
 from forebear.twin.scores import binned_wasserstein, crps, mean_interval, wasserstein
@@ -212,10 +212,10 @@ def _independence(
     units = {column.name: [features(column)] for column in varied}
     if not units:
         return [(None, None)] * z.shape[1]
-    clearing = Clearing([], len(some))
+    clearing = Residualiser([], len(some))
     latents = [clearing(latent_features(z[some, i])) for i in range(z.shape[1])]
     verdicts = [
-        verdict_of([*judge_each(own, units, [], clearing).values(), *judge_pairs(own, units, clearing)])
+        result_of([*judge_each(own, units, [], clearing).values(), *judge_pairs(own, units, clearing)])
         for own in latents
     ]
     return [(verdict.p_value, verdict.effect) for verdict in verdicts]

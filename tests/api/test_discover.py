@@ -81,7 +81,7 @@ def test_kept_inputs_stay(table: pd.DataFrame) -> None:
     found = find(table, "y", candidates=["a", "b"], keep=["c"])
     assert found.ancestors == {"y": ("b", "c")}
     assert set(found.paths["y"]["removed"].dropna()) == {"a", "b"}
-    assert found.graph.edges["c", "y"]["kept"] and not found.graph.edges["b", "y"]["kept"]
+    assert found.graph.edges["c", "y"]["by_request"] and not found.graph.edges["b", "y"]["by_request"]
 
 
 def test_groups_go_whole_and_are_called_by_name(table: pd.DataFrame) -> None:
@@ -368,7 +368,7 @@ def test_graph(found: fb.Found) -> None:
     assert set(graph.edges) == {("b", "y"), ("a", "s")}
     assert set(graph) == {"a", "b", "c", "y", "s"}
     edge = graph.edges["b", "y"]
-    assert edge["score"] == found.paths["y"]["b"][0] and edge["frequency"] == 1.0 and edge["kept"] is False
+    assert edge["score"] == found.paths["y"]["b"][0] and edge["frequency"] == 1.0 and edge["by_request"] is False
 
 
 def test_json_is_plain(found: fb.Found) -> None:

@@ -76,7 +76,7 @@ class TestSaved:
         assert np.array_equal(path.scores, scores, equal_nan=True)
         certificate, told = found.certified[0]["y"], old["certified"][0]["y"]
         assert list(certificate.alternatives) == [("pair",)]
-        assert certificate.verdicts["a"].p_value == told["verdicts"]["a"]["p_value"]
+        assert certificate.tests["a"].p_value == told["verdicts"]["a"]["p_value"]
         assert certificate.jointly is not None and certificate.jointly.statistic == told["jointly"]["statistic"]
         assert found.notes == ("a note",) and found.settings == old["settings"] and found.seconds == 1.5
         assert found.table is not None and found.table.rows == 60 and found.table.periods() == {"angle": 6.0}

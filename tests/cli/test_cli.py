@@ -18,6 +18,7 @@ import pytest
 
 import forebear
 from forebear.cli import main
+from forebear.data import source
 
 # Settings under which a discovery takes seconds, most of them compilation; its answer means nothing.
 _TINY = "steps=20 distilled=60 width=8 depth=1 folds=1 batch=64 nugget=1 lengthscale=1 latent_lengthscale=1"
@@ -128,6 +129,22 @@ def test_groups_keep_and_periods_reach_the_discovery(cli: Cli) -> None:
     assert sorted(answer["removed"]) == ["pair", "phase", "y"] and "b" in answer["ancestors"]
     other = cli(*where, "phase=1.5", *QUICK, "--candidate", "*", "--json").document["targets"]["z"]
     assert other["nsr"] != answer["nsr"]
+
+
+def test_a_file_is_read_once(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Patterns are looked up in the table that is then used, and messages still name the file."""
+    reads: list[str] = []
+
+    def read(path: Path) -> Any:
+        reads.append(path.name)
+        return whole(path)
+
+    whole = source.read_delimited
+    monkeypatch.setattr(source, "read_delimited", read)
+    ran = cli("discover", "plant.csv", "--target", "y", "--candidate", "a*", *QUICK)
+    assert ran.status == 0 and reads == ["plant.csv"]
+    ran = cli("discover", "plant.csv", "--target", "y", "--candidate", "a*", "--keep", "q", *QUICK)
+    assert ran.status == 2 and "plant.csv: no column 'q'" in ran.err and reads == ["plant.csv"] * 2
 
 
 def test_candidates_by_target(cli: Cli) -> None:

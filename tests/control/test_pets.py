@@ -260,7 +260,7 @@ def test_runs_together_are_runs_alone(tmp_path: Path) -> None:
 
 def test_inputs_are_discovered_while_learning() -> None:
     def speed_alone(path: fb.Path) -> tuple[str, ...]:
-        assert set(path.units) == {"speed", "wind"}
+        assert set(path.candidates) == {"speed", "wind"}
         return ("speed",)
 
     few = {"rule": speed_alone, "steps": 20, "distilled": 40, "folds": 1, "rows": 100}

@@ -62,7 +62,7 @@ def test_every_column_in_turn_from_a_list_of_candidates() -> None:
 
 def test_candidates_come_in_table_order() -> None:
     (question,) = asked(targets="y", candidates=["c", "a"])
-    assert question.inputs == ("a", "c") and list(question.units) == ["a", "c"]
+    assert question.inputs == ("a", "c") and list(question.candidates) == ["a", "c"]
     (question,) = asked(targets="y", candidates="c")
     assert question.inputs == ("c",)
 
@@ -81,31 +81,31 @@ def test_kept_columns_are_inputs_and_no_units() -> None:
     assert question == Question("y", ("a", "b", "c"), single("a"), ("b", "c"))
     assert asked(targets="y", candidates=["a", "c"], keep={"y": ["c", "b"]}) == [question]
     (question,) = asked(targets="y", keep="a")
-    assert question.keep == ("a",) and question.inputs == ("a", "b", "c", "z")
+    assert question.always == ("a",) and question.inputs == ("a", "b", "c", "z")
 
 
 def test_kept_columns_are_no_targets_when_all_are_asked() -> None:
     questions = asked(keep="a")
     assert [question.target for question in questions] == ["b", "c", "y", "z"]
-    assert all(question.keep == ("a",) and "a" not in question.units for question in questions)
+    assert all(question.always == ("a",) and "a" not in question.candidates for question in questions)
 
 
 def test_a_kept_target_is_kept_for_the_others() -> None:
     first, second = asked(targets=["y", "z"], keep="z")
-    assert first.keep == ("z",) and "z" in first.inputs
-    assert second.keep == () and "z" not in second.inputs
+    assert first.always == ("z",) and "z" in first.inputs
+    assert second.always == () and "z" not in second.inputs
 
 
 def test_groups_go_by_their_name() -> None:
     groups = {"pair": ["c", "a"], "none": ["z"]}
     (question,) = asked(targets="y", candidates=["a", "b", "c"], groups=groups)
-    assert question.units == {"pair": ("a", "c"), "b": ("b",)}
+    assert question.candidates == {"pair": ("a", "c"), "b": ("b",)}
     (question,) = asked(targets="y", candidates=["a", "b"], groups=groups)
-    assert question.units == {"pair": ("a",), "b": ("b",)}
+    assert question.candidates == {"pair": ("a",), "b": ("b",)}
     (question,) = asked(targets="a", candidates=["b", "c"], groups=groups)
-    assert question.units == {"b": ("b",), "pair": ("c",)}
+    assert question.candidates == {"b": ("b",), "pair": ("c",)}
     (question,) = asked(targets="y", candidates=["a", "b"], groups={"a": ["a", "b"]})
-    assert question.units == {"a": ("a", "b")}, "a group may bear the name of a member"
+    assert question.candidates == {"a": ("a", "b")}, "a group may bear the name of a member"
 
 
 @given(st.data())
@@ -114,8 +114,8 @@ def test_units_and_kept_columns_make_up_the_inputs(data: st.DataObject) -> None:
     free = [name for name in COLUMNS if name not in keep]
     members = data.draw(st.lists(st.sampled_from(free), unique=True, min_size=1))
     for question in asked(keep=keep, groups={"group": members}):
-        removable = [name for unit in question.units.values() for name in unit]
-        assert sorted([*removable, *question.keep]) == sorted(question.inputs)
+        removable = [name for unit in question.candidates.values() for name in unit]
+        assert sorted([*removable, *question.always]) == sorted(question.inputs)
         assert question.target not in question.inputs
         assert list(question.inputs) == [name for name in COLUMNS if name in question.inputs]
 
@@ -315,7 +315,7 @@ def test_copies_are_found_among_many_columns() -> None:
 def test_patterns_stand_for_columns() -> None:
     columns = ["x1", "x2", "u", "dx1", "dx2"]
     first, second = ask(columns, "t", targets="d*", candidates="*", keep={"dx?": ["u"]})
-    assert first.target == "dx1" and first.inputs == second.inputs == ("x1", "x2", "u") and first.keep == ("u",)
+    assert first.target == "dx1" and first.inputs == second.inputs == ("x1", "x2", "u") and first.always == ("u",)
     with pytest.raises(InputError, match=r"t: no column matches 'z\*' \(named in targets\): check the pattern"):
         ask(columns, "t", targets="z*")
 

@@ -17,17 +17,17 @@ from forebear.data.table import Column
 from forebear.discovery.action import Action, action
 from forebear.discovery.certify import certify_targets
 from forebear.discovery.dependence import (
-    Clearing,
-    Verdict,
+    Residualiser,
+    TestResult,
     features,
     judge,
     judge_each,
     judge_pairs,
     latent_features,
-    probe_unit,
-    verdict_of,
+    probe_candidate,
+    result_of,
 )
-from forebear.discovery.search import Evidence, search, weigh
+from forebear.discovery.search import SetEvidence, search, weigh
 from forebear.discovery.tester import CertificateSettings, SetTests
 from forebear_experiments.benchmarks.support.suite import SUITE
 
@@ -40,8 +40,8 @@ def real(values: np.ndarray) -> np.ndarray:
 
 
 def p_value(z: np.ndarray, x: np.ndarray, kept: list[np.ndarray]) -> float:
-    clearing = Clearing(kept, len(z))
-    return judge(clearing(latent_features(z)), probe_unit("x", [real(x)], kept), clearing).p_value
+    clearing = Residualiser(kept, len(z))
+    return judge(clearing(latent_features(z)), probe_candidate("x", [real(x)], kept), clearing).p_value
 
 
 @pytest.mark.parametrize("dependence", ["independent", "proxy", "curved"])
@@ -64,8 +64,8 @@ def test_every_kind_of_dependence_is_seen(acts: str) -> None:
     rng = np.random.default_rng(2)
     x, noise, heavy = rng.normal(size=4_000), rng.normal(size=4_000), rng.laplace(scale=2**-0.5, size=4_000)
     z = {"location": noise + 0.2 * x, "scale": noise * np.exp(0.2 * x), "shape": np.where(x > 0, noise, heavy)}[acts]
-    clearing = Clearing([], len(z))
-    verdict = judge(clearing(latent_features(z)), probe_unit("x", [real(x)], []), clearing)
+    clearing = Residualiser([], len(z))
+    verdict = judge(clearing(latent_features(z)), probe_candidate("x", [real(x)], []), clearing)
     assert verdict.p_value < 1e-4
     assert min(verdict.order, 3) == ["location", "scale", "shape"].index(acts) + 1
 
@@ -74,13 +74,13 @@ def test_pure_interactions_show_only_jointly() -> None:
     rng = np.random.default_rng(3)
     a, b, noise = rng.normal(size=(3, 3_000))
     z = 0.5 * np.sign(a * b) + noise
-    clearing = Clearing([], len(z))
+    clearing = Residualiser([], len(z))
     latents = clearing(latent_features(z))
     units = {"a": [real(a)], "b": [real(b)]}
     alone = judge_each(latents, units, [], clearing)
-    jointly = verdict_of([*alone.values(), *judge_pairs(latents, units, clearing)])
-    assert min(verdict_of([one]).p_value for one in alone.values()) > 1e-3
-    assert jointly.p_value < 1e-10 and set(jointly.units) == {"a", "b"}
+    jointly = result_of([*alone.values(), *judge_pairs(latents, units, clearing)])
+    assert min(result_of([one]).p_value for one in alone.values()) > 1e-3
+    assert jointly.p_value < 1e-10 and set(jointly.candidates) == {"a", "b"}
 
 
 @pytest.mark.parametrize(("inputs", "needed"), [("ab", "b"), ("abc", "b"), ("a", "")])
@@ -99,7 +99,7 @@ def test_pairs_equal_one_product_at_a_time(units: int) -> None:
     rng = np.random.default_rng(units)
     rows = 600
     kept, *columns = rng.normal(size=(units + 1, rows))
-    clearing = Clearing([real(kept)], rows)
+    clearing = Residualiser([real(kept)], rows)
     latents = clearing(latent_features(rng.normal(size=rows) + 0.2 * columns[0] * columns[1]))
     named = {f"u{n}": [real(column)] for n, column in enumerate(columns)}
     each = 2 if units * (units - 1) // 2 * 4 <= 6_000 else 1
@@ -115,7 +115,7 @@ def test_pairs_equal_one_product_at_a_time(units: int) -> None:
     assert sum(one.tests for one in fast) == len(slow)
     best = max(fast, key=lambda one: one.statistic)
     assert best.statistic == pytest.approx(max(slow.values()), rel=1e-9)
-    assert best.units == max(slow, key=slow.__getitem__)[:2]
+    assert best.candidates == max(slow, key=slow.__getitem__)[:2]
 
 
 class Look:
@@ -130,11 +130,11 @@ class Look:
     def latents(self, kept: frozenset[str]) -> np.ndarray:
         return np.zeros(1)
 
-    def test(self, kept: frozenset[str], z: np.ndarray) -> Evidence:
-        sure = Verdict(9.0, 1e-9, 0.1, 1, ("a",), self.shift)
-        nothing = Verdict(1.0, 0.5, 0.0, 1, ())
+    def test(self, kept: frozenset[str], z: np.ndarray) -> SetEvidence:
+        sure = TestResult(9.0, 1e-9, 0.1, 1, ("a",), self.shift)
+        nothing = TestResult(1.0, 0.5, 0.0, 1, ())
         out = {name: sure if name in self.needed else nothing for name in "abc" if name not in kept}
-        return Evidence(out, nothing, frozenset(set(self.needed) - kept))
+        return SetEvidence(out, nothing, frozenset(set(self.needed) - kept))
 
     def action(self, without: frozenset[str], unit: str, z: np.ndarray) -> Action:
         return Action(1.0, 0.0, 0.0, 0.0)
@@ -157,13 +157,13 @@ def test_the_second_look_drops_what_is_not_needed_and_adds_what_is(
 
 
 def test_weighing_asks_for_significance_and_size() -> None:
-    sure_but_tiny = Verdict(9.0, 1e-15, 1e-5, 1, ("a",))
-    large_but_unsure = Verdict(2.0, 0.3, 0.1, 1, ("b",))
-    both = Verdict(9.0, 1e-15, 0.1, 1, ("c",))
+    sure_but_tiny = TestResult(9.0, 1e-15, 1e-5, 1, ("a",))
+    large_but_unsure = TestResult(2.0, 0.3, 0.1, 1, ("b",))
+    both = TestResult(9.0, 1e-15, 0.1, 1, ("c",))
     verdicts = {"a": sure_but_tiny, "b": large_but_unsure, "c": both}
     matters = CertificateSettings(least_effect=1e-3, least_shift=0.0).matters
     assert weigh(verdicts, None, 0.05, matters).rejected == {"c"}
-    pair = Verdict(9.0, 1e-15, 0.1, 1, ("a", "b"))
+    pair = TestResult(9.0, 1e-15, 0.1, 1, ("a", "b"))
     assert weigh({"a": sure_but_tiny, "b": large_but_unsure}, pair, 0.05, matters).rejected == {"a", "b"}
 
 
@@ -191,22 +191,22 @@ def slow_series(count: int, rng: np.random.Generator, memory: float = 0.9) -> np
 
 def test_rows_that_follow_each_other_do_not_feign_dependence() -> None:
     """A latent and an input that are both slow, and independent: tested as if rows were, three in four are found."""
-    clearing = Clearing([], rows=2_000)
+    clearing = Residualiser([], rows=2_000)
 
     def p_value(seed: int) -> float:
         z, x = slow_series(2_000, np.random.default_rng(seed))
-        return judge(clearing(latent_features(z)), probe_unit("x", [real(x)], []), clearing).p_value
+        return judge(clearing(latent_features(z)), probe_candidate("x", [real(x)], []), clearing).p_value
 
     assert np.mean([p_value(seed) < 0.05 for seed in range(60)]) < 0.2
 
 
 def test_search_adds_interactions_whole_and_drops_the_useless() -> None:
-    def examine(kept: frozenset[str]) -> Evidence:
+    def examine(kept: frozenset[str]) -> SetEvidence:
         outside = [u for u in "abcd" if u not in kept]
-        verdicts = {u: Verdict(1.0, 0.5, 0.0, 1, (u,)) for u in outside}
+        verdicts = {u: TestResult(1.0, 0.5, 0.0, 1, (u,)) for u in outside}
         missing = {"a", "b"} - kept
-        jointly = Verdict(20.0, 0.0, 0.3, 1, ("a", "b")) if len(missing) == 2 else None
-        return Evidence(verdicts, jointly, frozenset(missing))
+        jointly = TestResult(20.0, 0.0, 0.3, 1, ("a", "b")) if len(missing) == 2 else None
+        return SetEvidence(verdicts, jointly, frozenset(missing))
 
     for start in ("", "a", "cd", "abcd"):
         assert search(examine, start) == {"a", "b"}
@@ -277,7 +277,7 @@ def test_a_negligible_effect_adds_no_edge_however_many_rows() -> None:
     table = pd.DataFrame(x, columns=["a", "b"]).assign(y=x[:, 0] + 0.02 * x[:, 1] + rng.normal(size=rows))
     options = {**QUICK, "tested": 200_000, "subset_steps": 500}
     found = fb.discover(table, "y", **options)
-    verdict = found.certified[0]["y"].verdicts["b"]
+    verdict = found.certified[0]["y"].tests["b"]
     assert verdict.p_value < 1e-3 and verdict.effect < 1e-3
     assert found.ancestors["y"] == ("a",)
 
@@ -340,6 +340,6 @@ def test_a_switch_that_widens_a_law_acts_on_its_scale() -> None:
     switch, noise = rng.integers(0, 2, 5_000).astype(float), rng.normal(size=5_000)
     wide = noise * (1 + 2 * switch)
     ranks = (np.argsort(np.argsort(wide)) + 0.5) / len(wide)
-    clearing = Clearing([], len(wide))
+    clearing = Residualiser([], len(wide))
     split = action(clearing(latent_features(ndtri(ranks))), clearing(real(switch)[:, :5]))
     assert split.scale > 0.8 and split.location < 0.05

@@ -10,10 +10,10 @@ import pytest
 from forebear.discovery import coupling
 from forebear.discovery.action import Action
 from forebear.discovery.certificate import Certificate
-from forebear.discovery.dependence import Verdict
+from forebear.discovery.dependence import TestResult
 from forebear.discovery.tester import CertificateSettings
 
-CLEAR, FOUND = Verdict(1.0, 0.5, 0.0, 1, ("c",)), Verdict(9.0, 1e-9, 0.1, 1, ("c",))
+CLEAR, FOUND = TestResult(1.0, 0.5, 0.0, 1, ("c",)), TestResult(9.0, 1e-9, 0.1, 1, ("c",))
 
 
 def _certificate(kept: str) -> Certificate:
@@ -23,7 +23,7 @@ def _certificate(kept: str) -> Certificate:
 
 @pytest.mark.parametrize(("second", "kept"), [(CLEAR, ("a",)), (FOUND, ("a", "c"))])
 def test_a_pair_that_fails_is_tested_again(
-    second: Verdict, kept: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+    second: TestResult, kept: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The flow that serves every subset finds `c` between the outputs; that of the pair says whether it stays."""
     looks: list[tuple[tuple[int, int], list[frozenset[str]]]] = []

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from forebear.data.table import Column
-from forebear.discovery.dependence import OnHost, Strongest, features, latent_features
-from forebear.discovery.dependence_device import OnDevice, Stock
+from forebear.discovery.dependence import HostTest, MaxStatistic, features, latent_features
+from forebear.discovery.dependence_device import DeviceFeatures, DeviceTest
 
 ROWS = 2_500
 
@@ -29,17 +29,19 @@ UNITS = {f"x{n}": (f"x{n}",) for n in range(9)} | {
 }
 
 
-def same(ours: Strongest, theirs: Strongest) -> bool:
-    return (ours.order, ours.units, ours.tests) == (theirs.order, theirs.units, theirs.tests) and np.allclose(
-        ours[:2], theirs[:2], rtol=1e-6
-    )
+def same(ours: MaxStatistic, theirs: MaxStatistic) -> bool:
+    return (ours.order, ours.candidates, ours.tests) == (
+        theirs.order,
+        theirs.candidates,
+        theirs.tests,
+    ) and np.allclose(ours[:2], theirs[:2], rtol=1e-6)
 
 
 @pytest.mark.parametrize("kept", [(), ("x0",), ("x0", "x3", "pair"), ("x0", "x1", "x2", "mixed")])
 def test_device_and_host_agree(columns: dict[str, np.ndarray], kept: tuple[str, ...]) -> None:
     inside = [name for unit in kept for name in UNITS[unit]]
     outside = {unit: names for unit, names in UNITS.items() if unit not in kept}
-    host, device = OnHost(columns, inside, outside), OnDevice(Stock.of(columns), inside, outside)
+    host, device = HostTest(columns, inside, outside), DeviceTest(DeviceFeatures.of(columns), inside, outside)
     rng = np.random.default_rng(1)
     z = latent_features(rng.normal(size=ROWS) * (1 + 0.1 * columns["x5"][:, 0]) + 0.1 * columns["x6"][:, 1])
     latents = host.clear(z)
@@ -57,7 +59,7 @@ def test_device_and_host_agree(columns: dict[str, np.ndarray], kept: tuple[str, 
 
 
 def test_one_unit_has_no_pairs(columns: dict[str, np.ndarray]) -> None:
-    device = OnDevice(Stock.of(columns), ["x1"], {"x0": ("x0",)})
+    device = DeviceTest(DeviceFeatures.of(columns), ["x1"], {"x0": ("x0",)})
     latents = device.clear(latent_features(np.random.default_rng(0).normal(size=ROWS)))
     [ours] = device.pairs(latents)
-    assert ours.tests == 0 and ours.units == ()
+    assert ours.tests == 0 and ours.candidates == ()

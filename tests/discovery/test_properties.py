@@ -63,7 +63,7 @@ def assert_same(one: Path, other: Path) -> None:
     assert set(LargestJump()(one)) == set(LargestJump()(other))
     assert one.removed == other.removed
     np.testing.assert_allclose(one.nsr, other.nsr, rtol=1e-7, atol=1e-9)
-    order = [other.units.index(unit) for unit in one.units]
+    order = [other.candidates.index(unit) for unit in one.candidates]
     np.testing.assert_allclose(one.scores, other.scores[:, order], rtol=1e-6, atol=1e-8)
 
 

@@ -94,7 +94,7 @@ def test_paths_equal_the_reference(problem: Problem) -> None:
         assert path.removed == slow.removed
         np.testing.assert_allclose(path.nsr, slow.nsr, rtol=0, atol=1e-8)
         for step, shares in enumerate(slow.scores):
-            for place, unit in enumerate(path.units):
+            for place, unit in enumerate(path.candidates):
                 expected = shares.get(unit, np.nan)
                 np.testing.assert_allclose(path.scores[step, place], expected, rtol=0, atol=1e-8)
 
@@ -109,6 +109,17 @@ def test_blockwise_factorisation_solves(rows: int) -> None:
     np.testing.assert_allclose(matrix @ solution, y, atol=1e-9)
     matrix[-1, -1] = -1.0
     assert cholesky_solve(matrix, y) is None
+
+
+def test_factorisation_does_not_depend_on_the_number_of_cores(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(0)
+    low = rng.normal(size=(3_217, 40))
+    matrix, y = low @ low.T + np.eye(len(low)), rng.normal(size=(len(low), 2))
+    solutions = []
+    for count in (1, 2, 3, 16):
+        monkeypatch.setattr("forebear.kernel.cholesky.cores", lambda count=count: count)
+        solutions.append(cholesky_solve(matrix.copy(), y))
+    assert all(np.array_equal(solution, solutions[0]) for solution in solutions)
 
 
 @pytest.mark.parametrize("rows", [1_500, 2_017])
@@ -254,7 +265,7 @@ def test_path_of_two_hundred_inputs_is_finite() -> None:
     [path] = prune(points, y[:, None], {f"x{i}": (i,) for i in range(200)}, nugget=1.0)
     nsr = np.array(path.nsr)
     assert np.isfinite(nsr).all() and nsr.min() >= 0 and nsr.max() <= 1
-    assert sorted(path.removed) == sorted(path.units)
+    assert sorted(path.removed) == sorted(path.candidates)
     assert np.isfinite(path.scores[0]).all()
 
 

@@ -312,7 +312,7 @@ def test_rounded_numbers_are_a_curve_with_the_masses_of_python(tmp_path: Path) -
     table["y"] = (10 * table["a"] + 5 * rng.normal(size=1_500)).round(1)
     quick: dict[str, Any] = {"distilled": 40, "nugget": 1.0, "lengthscale": 1.0, "sampler": "mean", "steps": 5}
     found = fb.discover(table, "y", rule=lambda path: ("a",), width=8, depth=1, **quick)
-    twin = found.twin(steps=60, width=16, depth=2).distil(500, 60)
+    twin = found.twin(steps=60, width=16, depth=2, test=0).distil(500, 60)
     found.report(tmp_path / "report.html", twin=twin)
     with Browser(str(BINARY)) as browser:
         browser.open(tmp_path / "report.html")
@@ -333,7 +333,7 @@ def test_targets_of_a_joint_law_are_drawn_together(tmp_path: Path) -> None:
     table["y"] = table["a"] + shared
     table["n"] = rng.poisson(np.exp(0.3 * shared))
     quick: dict[str, Any] = {"distilled": 40, "nugget": 1.0, "lengthscale": 1.0, "sampler": "mean", "steps": 5}
-    found = fb.discover(table, ["y", "n"], rule=lambda path: path.units, joint=True, width=8, depth=1, **quick)
+    found = fb.discover(table, ["y", "n"], rule=lambda path: path.candidates, joint=True, width=8, depth=1, **quick)
     twin = found.twin(steps=150, width=16, depth=2).distil(1_000, 150)
     assert twin.joint
     found.report(tmp_path / "report.html", twin=twin, **TINY)

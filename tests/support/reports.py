@@ -16,7 +16,7 @@ from forebear.data.question import Question
 from forebear.data.scaling import ColumnCode
 from forebear.discovery.action import Action
 from forebear.discovery.certificate import Certificate
-from forebear.discovery.dependence import Verdict
+from forebear.discovery.dependence import TestResult
 from forebear.discovery.embed import Lengthscales
 from forebear.discovery.path import Path
 from forebear.discovery.record import Discovery
@@ -31,8 +31,8 @@ HOSTILE_LEVEL = "<svg/onload=window.hacked=3>"
 TINY: dict[str, Any] = {"steps": 60, "width": 16, "depth": 2}
 
 
-def verdict(p_value: float, effect: float = 0.0, units: Sequence[str] = ()) -> Verdict:
-    return Verdict(3.0, p_value, effect, 2, tuple(units), np.sqrt(effect))
+def verdict(p_value: float, effect: float = 0.0, units: Sequence[str] = ()) -> TestResult:
+    return TestResult(3.0, p_value, effect, 2, tuple(units), np.sqrt(effect))
 
 
 def made_by_hand(
@@ -129,6 +129,6 @@ def every_kind() -> tuple[pd.DataFrame, fb.Found]:
     inputs = ["a", "heading", "kind", "n", HOSTILE_INPUT]
     made = made_by_hand(list(ancestors), inputs, ancestors)
     quick: dict[str, Any] = {"distilled": 40, "nugget": 1.0, "lengthscale": 1.0, "sampler": "mean", "steps": 5}
-    quick |= {"width": 8, "depth": 1, "rule": lambda path: path.units[:1]}
+    quick |= {"width": 8, "depth": 1, "rule": lambda path: path.candidates[:1]}
     found = fb.discover(table, list(ancestors), periodic={"heading": 360.0}, **quick)
     return table, changed(found, choices=made.choices, certified=made.certified, runs=made.runs)

@@ -371,7 +371,7 @@ def test_groups_are_written_out_and_kept_inputs_stay(found: Found) -> None:
     assert dict(twin.ancestors) == {"y1": ("a", "b", "k"), "y2": ("k",)}
     assert twin.inputs == ("a", "b", "k")
     assert found.twin(pruned=False, **TINY).inputs == ("a", "b", "c", "k")
-    together = found.twin(joint=True, **TINY)
+    together = found.twin(joint=True, sampler="flow", **TINY)
     assert dict(together.ancestors) == {"y1": ("a", "b", "k"), "y2": ("a", "b", "k")}
     assert together.log_prob(np.zeros((2, 3)), np.zeros((2, 2))).shape == (2,)
 

@@ -26,6 +26,7 @@ BENCHES = {
     "environments": "a step of one environment and of 1,024 together; rollouts against a loop (a minute)",
     "control": "MPC of fifty trials at once and SAC in a twin, against the loops that one would write (minutes)",
     "cluster": "repeats on a local dask cluster, one of its workers killed midway, against one process (minutes)",
+    "libraries": "pieces written by hand against the libraries that do the same: L-BFGS, workers, Cholesky (minutes)",
     "cost": "seconds of certified selection beside those of the published rule (minutes)",
 }
 """name -> what it measures"""

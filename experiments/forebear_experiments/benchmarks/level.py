@@ -117,7 +117,7 @@ def p_values(piece: tuple[str, int, bool]) -> dict[str, float]:
     flow = SharedFlow.of(table, questions, [table.columns["y"].values], fold, CertificateSettings(), order)
     (tester,) = flow.testers(start)
     tests = SetTests(tester)
-    ours = tests.examine(frozenset(kept)).verdicts["z"].p_value
+    ours = tests.examine(frozenset(kept)).tests["z"].p_value
     if not rivals:
         return {"cleared (ours)": ours}
     latents = tests.latents(frozenset(kept))
@@ -140,14 +140,14 @@ def _learned(given: pd.DataFrame, z: pd.DataFrame, seed: int) -> Callable[[np.ra
 def _resampled(latents: np.ndarray, z: np.ndarray, kept: pd.DataFrame, draw: Callable[[], np.ndarray]) -> float:
     """p-value of the largest covariance of latent features with features of (z, kept), against redrawn z."""
     from forebear.data.table import Column
-    from forebear.discovery.dependence import features, latent_features, probe_unit
+    from forebear.discovery.dependence import features, latent_features, probe_candidate
 
     psi = latent_features(latents)
     psi = psi - psi.mean(axis=0)
     given = [features(Column(str(c), "real", kept[c].to_numpy())) for c in kept]
 
     def statistic(values: np.ndarray) -> float:
-        probe = probe_unit("z", [features(Column("z", "real", values))], given).values
+        probe = probe_candidate("z", [features(Column("z", "real", values))], given).values
         probe = probe - probe.mean(axis=0)
         return float(np.abs(psi.T @ probe / np.sqrt(len(psi)) / probe.std(axis=0)).max())
 

@@ -65,7 +65,7 @@ def _row(case: Case, seeds: Sequence[int], arguments: dict[str, Any]) -> dict[st
         asked, rule = asked + len(found.targets), found.settings["rule"]
         for target, names in found.ancestors.items():
             truth = system.ancestors[target]
-            jump = {*forebear.LargestJump()(found.runs[0][target]), *found.questions[target].keep}
+            jump = {*forebear.LargestJump()(found.runs[0][target]), *found.questions[target].always}
             published += jump == set(truth)
             if set(names) != set(truth):
                 wrong.append({"seed": seed, "target": target, "found": list(names), "truth": list(truth)})

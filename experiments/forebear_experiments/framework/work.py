@@ -113,17 +113,17 @@ def _told(found: Found, system: System, target: str) -> dict[str, Any]:
     jump = set(LargestJump()(path))
     return {
         "truth": None if truth is None else list(truth),
-        "kept": list(found.questions[target].keep),
-        "units": list(path.units),
+        "kept": list(found.questions[target].always),
+        "units": list(path.candidates),
         "removed": list(path.removed),
         "nsr": list(path.nsr),
-        "scores": dict(zip(path.units, path.scores[0].tolist(), strict=True)),
-        JUMP: [*found.questions[target].keep, *(unit for unit in path.units if unit in jump)],
+        "scores": dict(zip(path.candidates, path.scores[0].tolist(), strict=True)),
+        JUMP: [*found.questions[target].always, *(unit for unit in path.candidates if unit in jump)],
         CERTIFIED: list(found.ancestors[target]),
         "passes": certificate.passes,
         "agrees": certificate.agrees,
         "left_p_value": None if certificate.jointly is None else certificate.jointly.p_value,
-        "certificate": {unit: _verdict(verdict) for unit, verdict in certificate.verdicts.items()},
+        "certificate": {unit: _verdict(verdict) for unit, verdict in certificate.tests.items()},
         "alternatives": [list(kept) for kept in certificate.alternatives],
         "negligible": list(certificate.negligible),
     }

@@ -18,7 +18,10 @@ STAGES = {
     "scores": ("forebear.discovery.path", "Dense.energies"),
     "certificate: train": ("forebear.discovery.subsets", "_trained"),
     "certificate: latents": ("forebear.discovery.tester", "SetTester.latents"),
-    "certificate: tests": ("forebear.discovery.tester", "OnHost.each OnHost.pairs OnDevice.each OnDevice.pairs"),
+    "certificate: tests": (
+        "forebear.discovery.tester",
+        "HostTest.each HostTest.pairs DeviceTest.each DeviceTest.pairs",
+    ),
 }
 """stage -> module and names of the functions that make it up; kernels are built also while one is chosen, in several
 threads, so that the stages add up to more than the whole"""
