@@ -20,6 +20,7 @@ from forebear.errors import InputError
 from forebear.kernel import device, factors, host
 from forebear.kernel.cholesky import cholesky_solve
 from forebear.kernel.product import Dense, Tiled
+from forebear.kernel.profiles import RBF
 from forebear.kernel.ridge import ridge
 from forebear.kernel.solve import InMemory, _solve_on_device, _solve_on_host
 from forebear.kernel.truncated import truncated_solve
@@ -294,9 +295,9 @@ def test_memory_does_not_grow_with_the_number_of_inputs(members: int) -> None:
         kernel, alpha = jnp.zeros((rows, rows)), jnp.zeros((rows, 1))
         units = jnp.zeros((inputs // members, members), int)
         compiled = [
-            device._block.lower(points, everything, inputs, jnp.arange(rows)).compile(),
-            device._divided.lower(kernel, points, everything, inputs).compile(),
-            device._energies.lower(kernel, points, alpha, units, inputs).compile(),
+            device._block.lower(points, everything, inputs, jnp.arange(rows), profile=RBF()).compile(),
+            device._divided.lower(kernel, points, everything, inputs, profile=RBF()).compile(),
+            device._energies.lower(kernel, points, alpha, units, inputs, profile=RBF()).compile(),
         ]
     for one in compiled:
         memory = one.memory_analysis()

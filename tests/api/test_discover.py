@@ -20,7 +20,6 @@ import pytest
 import forebear as fb
 from forebear.api.found import as_json
 from forebear.discovery.embed import Lengthscales
-from forebear.run import compiled
 
 TINY: dict[str, Any] = {"steps": 300, "distilled": 400, "width": 32, "depth": 2, "rule": "nsr-jump"}
 KERNEL: dict[str, Any] = {"lengthscale": 1.0, "latent_lengthscale": 1.0, "nugget": 1.0}
@@ -331,18 +330,6 @@ def test_two_processes_do_not_share_a_folder(table: pd.DataFrame, tmp_path: File
             find(table, "y", out=tmp_path, **options)
         process.kill()
     assert find(table, "y", out=tmp_path, **options).ancestors == {"y": ("b",)}
-
-
-@pytest.mark.parametrize(("most", "let_go"), [("10", True), ("1000000", False), ("none", False)])
-def test_compiled_code_is_let_go_before_maps_run_out(
-    most: str, let_go: bool, monkeypatch: pytest.MonkeyPatch, tmp_path: FilePath
-) -> None:
-    (tmp_path / "limit").write_text(most)
-    cleared: list[bool] = []
-    monkeypatch.setattr(compiled, "_LIMIT", tmp_path / "limit")
-    monkeypatch.setattr("jax.clear_caches", lambda: cleared.append(True))
-    compiled.spare_maps()
-    assert bool(cleared) == (let_go and compiled._MAPS.is_file())
 
 
 def test_saved_result_comes_back_whole(found: fb.Found, tmp_path: FilePath) -> None:
