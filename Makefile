@@ -24,7 +24,7 @@ help:
 	@echo "make hooks     have git run lint and types before every commit"
 	@echo "make bench     every benchmark, as JSON, into results/ (hours)"
 	@echo "make gallery   the pages of experiments and benchmarks, docs/experiments.md and docs/benchmarks.md, from results/"
-	@echo "make pictures  the pictures of docs/method.md"
+	@echo "make pictures  the pictures of README and docs/method.md"
 	@echo "make figures   the numbers and tables in the documentation, from results/"
 	@echo "make docs      the documentation as a site, site/index.html"
 	@echo "make dist      wheels and source archives of forebear and of its experiments, into dist/"
@@ -82,6 +82,7 @@ gallery: $(READY)
 
 pictures: $(READY)
 	$(BIN)/python docs/making/pictures.py docs/pictures
+	$(BIN)/python docs/making/law_picture.py docs/law.png
 
 figures: $(READY)
 	$(BIN)/python docs/making/figures.py --fix

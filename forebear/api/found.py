@@ -370,7 +370,9 @@ class Found:
         Arguments:
             twin: one that `Found.twin` made of this result's own table, or its student by `distil`; None takes
                 `found.twin()`.
-            full, exact, seed: as in `Twin.validate`.
+            full: as in `Twin.validate`.
+            exact: as in `Twin.validate`.
+            seed: as in `Twin.validate`.
         """
         judged = self.twin() if twin is None else twin
         if self.table is None:

@@ -1,4 +1,4 @@
-"""The command line: arguments in, the same calls a script would make, one line an error.
+"""The command line: arguments in, the same calls a script would make, one line per error.
 
 Whatever is slow to import is imported inside a command, so that `forebear --help` answers at once. Other packages add
 commands of their own: see `forebear.cli.plugins`.

@@ -52,7 +52,7 @@ Progress = Annotated[
 
 Run = Annotated[Path, Argument(metavar="RUN", help="A run folder, or a twin's.")]
 Given = Annotated[Path, _column("Rows of inputs: a .csv or .parquet file.", "FILE")]
-Draws = Annotated[str, Option("--n", metavar="N", help="Draws a row.")]
+Draws = Annotated[str, Option("--n", metavar="N", help="Draws per row.")]
 DrawsOut = Annotated[Path | None, _column("Write .csv or .parquet; default: csv on standard output.", "FILE")]
 
 ReportRun = Annotated[Path, Argument(metavar="RUN", help="A run folder.")]

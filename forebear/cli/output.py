@@ -1,4 +1,4 @@
-"""What the command line says: results on standard output, everything else on standard error, one line an error."""
+"""What the command line says: results on standard output, everything else on standard error, one line per error."""
 
 from __future__ import annotations
 

@@ -54,7 +54,7 @@ def open_twin(run: Path) -> Twin:
 
 
 def long_table(twin: Twin, draws: np.ndarray) -> pd.DataFrame:
-    """One line a draw: the row of `given` it belongs to and its number, both from 1, and the targets."""
+    """One line per draw: the row of `given` it belongs to and its number, both from 1, and the targets."""
     n, rows = draws.shape[:2]
     table = {"row": np.repeat(np.arange(1, rows + 1), n), "draw": np.tile(np.arange(1, n + 1), rows)}
     flat = draws.transpose(1, 0, 2).reshape(n * rows, -1)

@@ -10,7 +10,7 @@ from forebear.data.names import expand, pick_names
 from forebear.data.table import Table
 from forebear.errors import InputError, listed
 
-# Below this many rows, or this many rows an input, a law cannot be told from chance.
+# Below this many rows, or this many rows per input, a law cannot be told from chance.
 FEWEST_ROWS, ROWS_PER_INPUT = 30, 2
 
 
@@ -40,7 +40,7 @@ def ask(
     keep: str | Sequence[str] | Mapping[str, Sequence[str]] = (),
     groups: Mapping[str, Sequence[str]] | None = None,
 ) -> list[Question]:
-    """One question a target, from the options as the user gave them.
+    """One question per target, from the options as the user gave them.
 
     Without `targets`, every column that is not kept is a target of all the others; if `candidates` maps
     targets to lists, its keys are the targets. Without `candidates`, or for a target the mapping leaves out,

@@ -150,7 +150,7 @@ def _one_axis(name: str, cells: Any) -> pd.Series:
     array = cells.to_numpy() if hasattr(cells, "to_numpy") else np.asarray(cells)
     if array.ndim != 1:
         raise InputError(
-            f"{IN_MEMORY}: column '{name}' must be one value a row; got an array of shape {array.shape}: "
+            f"{IN_MEMORY}: column '{name}' must be one value per row; got an array of shape {array.shape}: "
             "give each of its columns a name of its own"
         )
     return pd.Series(array)

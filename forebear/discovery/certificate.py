@@ -34,7 +34,7 @@ class Certificate:
     """removed candidates that are found in the latents, surely but too weakly to matter"""
 
     def frame(self) -> pd.DataFrame:
-        """One row a candidate: kept, p_value, effect, shift, statistic, moves.
+        """One row per candidate: kept, p_value, effect, shift, statistic, moves.
 
         `moves` says which side of the law the strongest sign of the candidate lies in: location, scale or shape.
         """
@@ -45,7 +45,7 @@ class Certificate:
         return {kept: _frame(kept, tests) for kept, tests in self.alternatives.items()}
 
     def actions_frame(self) -> pd.DataFrame:
-        """One row an ancestor: shares of location, scale and shape, and the largest of them in a word.
+        """One row per ancestor: shares of location, scale and shape, and the largest of them in a word.
 
         With a joint law there may be a fourth share: for dependence on the other outputs.
         """

@@ -76,7 +76,7 @@ def _products(left: np.ndarray, right: np.ndarray) -> np.ndarray:
     return (left[:, :, None] * right[:, None, :]).reshape(len(left), -1)
 
 
-# (features of a column, features of a column in products of pairs): the richest that leaves this many rows a feature.
+# (features of a column, those in products of pairs): the richest that leaves this many rows per feature.
 _RICHNESS = ((8, 8), (8, 6), (8, 4), (8, 3), (6, 3), (6, 2), (5, 1), (3, 1), (3, 0), (1, 0))
 _ROWS_PER_FEATURE = 10
 RIDGE = 1e-9
@@ -322,7 +322,7 @@ BLOCK, LEAST_BLOCKS = 50, 20
 
 
 def _variance_of_blocks(left: np.ndarray, right: np.ndarray, mean: np.ndarray) -> np.ndarray:
-    """Variance of the product, a row, as the sums over blocks of neighbouring rows show it."""
+    """Variance of the product, per row, as the sums over blocks of neighbouring rows show it."""
     length = max(1, min(BLOCK, len(left) // LEAST_BLOCKS))
     blocks = len(left) // length
     total = np.zeros_like(mean)

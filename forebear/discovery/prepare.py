@@ -21,7 +21,7 @@ from forebear.version import __version__
 
 _SEEDS = 2**63
 # Fewer rows than this cannot hold out a fold.
-_ROWS_A_FOLD = 2
+_ROWS_PER_FOLD = 2
 
 
 class Asked(NamedTuple):
@@ -140,9 +140,9 @@ def _check_joint(questions: Sequence[Question]) -> None:
 
 
 def _check_folds(rows: int, source: str, config: Settings) -> None:
-    if config.folds > rows // _ROWS_A_FOLD:
+    if config.folds > rows // _ROWS_PER_FOLD:
         raise InputError(
-            f"setting 'folds' is {config.folds} for {rows} rows of {source}: use at most {rows // _ROWS_A_FOLD}"
+            f"setting 'folds' is {config.folds} for {rows} rows of {source}: use at most {rows // _ROWS_PER_FOLD}"
         )
 
 

@@ -59,7 +59,7 @@ def trace_paths(
     fits: FitsOf = lambda name: Fits(),
     tick: Callable[[float], None] = lambda share: None,
 ) -> tuple[list[Path], list[str]]:
-    """The path of every question, and what there is to say of the way; draws hold an output a question."""
+    """The path of every question, and what there is to say of the way; draws hold one output per question."""
     with room():
         return _trace_paths(table, questions, draws, settings, fits, tick)
 

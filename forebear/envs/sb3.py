@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 def as_sb3(envs: VectorEnv) -> VecEnv:
     """A `VecEnv` that steps these environments; they must reset in the same step, as its interface demands.
 
-    Any vector environment of Gymnasium will do whose `info` holds arrays, an environment a row.
+    Any vector environment of Gymnasium will do whose `info` holds arrays, one environment per row.
     """
     if envs.metadata.get("autoreset_mode") != AutoresetMode.SAME_STEP:
         raise InputError(

@@ -53,7 +53,7 @@ class FlowSampler(NetworkSampler):
         return _network(self.settings, outputs + 1 + features, outputs, rng)
 
     def latents(self, outputs: int) -> int:
-        """One latent an output."""
+        """One latent per output."""
         return outputs
 
     @staticmethod
@@ -101,7 +101,7 @@ class GaussianSampler(NetworkSampler):
         return _network(self.settings, features, 2 * outputs, rng)
 
     def latents(self, outputs: int) -> int:
-        """One latent an output."""
+        """One latent per output."""
         return outputs
 
     @staticmethod

@@ -1,4 +1,4 @@
-"""The product kernel on a CPU: numpy in blocks that stay in cache, a thread a core.
+"""The product kernel on a CPU: numpy in blocks that stay in cache, one thread per core.
 
 The same as the compiled loops of `forebear.kernel.device`, with nothing to compile and nothing to copy: on a CPU a
 factor is divided out in a fifth of their time; scores of many inputs take about half as long again. Work is cut into

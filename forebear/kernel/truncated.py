@@ -15,7 +15,7 @@ from scipy.linalg import cho_factor, cho_solve, cholesky, solve_triangular
 
 # Columns chosen at a time and at most, as shares of the rows.
 _BLOCK, _MOST = 1 / 40, 1 / 5
-# What may be left of K, a row, beside the nugget after the first columns, if it is to be worth it.
+# What may be left of K, per row, beside the nugget after the first columns, if it is to be worth it.
 _PROMISING = 3.0
 # Relative residual at which conjugate gradients are done, and the steps they may take.
 _TOLERANCE, _MOST_STEPS = 1e-11, 40

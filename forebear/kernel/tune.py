@@ -59,7 +59,7 @@ def choose(
     [Choice(lengthscale=0.2, latent_lengthscale=1.0, nugget=0.01), Choice(lengthscale=5.0, latent_lengthscale=1.0, nugget=0.01)]
     """  # noqa: E501
     grid = list(itertools.product(lengthscales, latent_lengthscales))
-    # The kernels are small: a core each, rather than several for one.
+    # The kernels are small: one core each, rather than several for one.
     with ThreadPoolExecutor(cores() if jax.default_backend() == "cpu" else 1) as pool:
         # The kernel is a product of both parts, each of which comes several times in the grid.
         parts = [*((inputs, scale) for scale in lengthscales), *((latents, scale) for scale in latent_lengthscales)]

@@ -16,7 +16,7 @@ from forebear.errors import InputError
 LARGEST, SMALLEST = 1e150, 1e-150
 # Integers past this are not all doubles: two different values could become one.
 WIDEST_INTEGER = 2**53
-# A category with more labels than this, and with few rows a label, is most likely a name or a key.
+# A category with more labels than this, and with few rows per label, is most likely a name or a key.
 MANY_LABELS = 50
 
 _NUMBERS = (numbers.Real, Decimal)

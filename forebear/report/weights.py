@@ -45,7 +45,7 @@ def pack_short(values: Any) -> dict[str, Any]:
 def twin_numbers(twin: Twin, marginals: Mapping[str, np.ndarray] | None = None) -> dict[str, Any]:
     """Columns, some rows, and the law of every target. `marginals` are observed values, which set the axes."""
     if twin.joint or not isinstance(twin.model, SplineModel):
-        raise InputError("a report needs a distilled twin with a law a target: found.twin(joint=False).distil()")
+        raise InputError("a report needs a distilled twin with one law per target: found.twin(joint=False).distil()")
     weights, biases = ([np.asarray(layer) for layer in layers] for layers in _layers(twin.model))
     short = sum(layer.size for layer in weights) > _MOST_SINGLES
     rows = twin.rows[np.linspace(0, len(twin.rows) - 1, min(_ROWS, len(twin.rows))).astype(int)]

@@ -150,7 +150,7 @@ def tapped_lander_class() -> Any:
 
         Everything but the thrust stays Gymnasium's: gravity, legs, contacts, rewards with the price of fuel, and the
         ends of episodes. With `zero_when_off` the surrogate is not asked when no engine fires. Known physics as that
-        is, it also lets the craft fall asleep, which is how a landing ends: noise of 0.03 m/s a step prevents it.
+        is, it also lets the craft fall asleep, which is how a landing ends: noise of 0.03 m/s per step prevents it.
 
         Arguments:
             surrogate: (observation, action) -> dvx, dvy, domega in m/s and rad/s; actions are clipped to [-1, 1].

@@ -125,7 +125,7 @@ def _train(
     rng: np.random.Generator,
     tick: Callable[[float], None],
 ) -> Network:
-    """One network a target on x (rows, features) and y (targets, rows, some)."""
+    """One network per target on x (rows, features) and y (targets, rows, some)."""
     sizes = {"width": _WIDTH, "depth": _DEPTH, "activation": _ACTIVATION}
     models = stack([Network.fresh(x.shape[1], 1 + 2 * _STEPS, rng=rng, **sizes) for _ in y])
     seed = int(rng.integers(2**31))

@@ -52,7 +52,7 @@ class Variable:
 def read_starts(start: Any, plan: Plan, episode: str | None = None) -> np.ndarray:
     """Histories (starts, lags + 1, variables) from what users hand over.
 
-    A table of trajectories, a row a moment in time order, told apart by the column `episode`: the last `lags + 1`
+    A table of trajectories, one row per moment in time order, told apart by the column `episode`: the last `lags + 1`
     rows of each count, and the action in the very last one is not needed. Without `episode` it is one trajectory, or,
     when nothing is remembered, every row is a start. Or a table with lag columns as `forebear.lagged` makes it, a row
     a start. Or an array (starts, lags + 1, variables), oldest first like the rows of a table.

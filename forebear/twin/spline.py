@@ -26,7 +26,7 @@ LEAST_STEP, LEAST_SLOPE = 1e-3, 1e-4
 
 
 class SplineModel(TwinModel):
-    """One network a target. In an autoregressive model each also sees the targets before it, which makes it joint.
+    """One network per target. In an autoregressive model each also sees the targets before it, which makes it joint.
 
     A joint flow and its student have the same law but not the same latents: the student's follow the order of the
     targets (the Knothe-Rosenblatt map).

@@ -85,7 +85,7 @@ class Twin:
     model: TwinModel | ForeignLaw
     """networks, or laws that a sampler of the user's has fitted; `law` is the same to both"""
     joint: bool
-    """one law of all targets together, rather than a law a target"""
+    """one law of all targets together, rather than one law per target"""
     ranges: tuple[Range | None, ...]
     """of each input; None for an angle or a category"""
     rows: np.ndarray
@@ -177,7 +177,7 @@ class Twin:
         """Log density (rows, targets) of observed targets, or log probability of lattice values and atoms.
 
         For a joint twin (rows,), the log density of all targets together. Its lattice values count with the mean
-        density over their cells times the volume, from 64 points a row.
+        density over their cells times the volume, from 64 points per row.
         """
         self.demand("density", "log_prob")
         x, values = self._observed(given, y)
@@ -256,9 +256,9 @@ class Twin:
         one turn.
 
         Arguments:
-            start: a table with the recent past of each trajectory, a row a moment, told apart by the column `episode`
-                (without memory every row is a start); or a table by `forebear.lagged`, a row a start; or an array
-                (starts, lags + 1, variables), oldest moment first.
+            start: a table with the recent past of each trajectory, one row per moment, told apart by the column
+                `episode` (without memory every row is a start); or a table by `forebear.lagged`, one row per start;
+                or an array (starts, lags + 1, variables), oldest moment first.
             steps: how many.
             actions: an array (steps, trajectories, actions), where the axis of trajectories may be left out or be
                 that of the starts, or a function (history, key) -> action of one trajectory that JAX can trace; see

@@ -80,7 +80,7 @@ class Validation:
         }
 
     def frame(self) -> pd.DataFrame:
-        """One row a target."""
+        """One row per target."""
         rows = {}
         for target, scores in self.scores.items():
             plain = {name: value for name, value in asdict(scores).items() if name != "coverage"}
@@ -88,7 +88,7 @@ class Validation:
         return pd.DataFrame.from_dict(rows, orient="index")
 
     def summary(self) -> str:
-        """A few lines a target, as a person would say it."""
+        """A few lines per target, as a person would say it."""
         lines = [_lines(target, scores, self.exact) for target, scores in self.scores.items()]
         return "\n".join(line for each in lines for line in each)
 

@@ -514,13 +514,13 @@ BAD_TABLES: dict[str, tuple[Any, str]] = {
     ),
     "scalar": (
         {"a": [1, 2], "b": 3.0},
-        "the table: column 'b' must be one value a row; got an array of shape (): give each of its "
+        "the table: column 'b' must be one value per row; got an array of shape (): give each of its "
         "columns a name "
         "of its own",
     ),
     "matrix in a dict": (
         {"a": np.ones((2, 3))},
-        "the table: column 'a' must be one value a row; got an array of shape (2, 3): give each of its "
+        "the table: column 'a' must be one value per row; got an array of shape (2, 3): give each of its "
         "columns a "
         "name of its own",
     ),

@@ -69,7 +69,7 @@ def test_a_nugget_that_was_raised_is_told_once(table: pd.DataFrame) -> None:
         RuntimeWarning, match="the kernel was singular at .* of 3 steps, and its nugget was raised"
     ) as told:
         found = fb.discover(table, **{**QUICK, "distilled": 200, "nugget": 1e-300})
-    assert len(told) == 2 and len(found.notes) == 2  # a note a target
+    assert len(told) == 2 and len(found.notes) == 2  # one note per target
     assert [note.split(":")[0] for note in found.notes] == ["target 'y'", "target 's'"]
     assert all(max(run["y"].nuggets) > 1e-300 and np.isfinite(run["y"].nsr).all() for run in found.runs)
 

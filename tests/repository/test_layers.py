@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from graphlib import TopologicalSorter
 from pathlib import Path
@@ -13,25 +14,17 @@ import pytest
 import forebear
 
 ROOT = Path(forebear.__file__).parent
-LAYERS = (
-    "errors",
-    "version",
-    "storage",
-    "run",
-    "kinds",
-    "data",
-    "flow",
-    "kernel",
-    "plots",
-    "discovery",
-    "twin",
-    "report",
-    "api",
-    "sklearn",
-    "envs",
-    "control",
-    "cli",
-)
+DRAWING = (Path(__file__).parents[2] / "CONTRIBUTING.md").read_text(encoding="utf-8")
+
+
+def drawn_layers() -> tuple[list[str], list[str]]:
+    """The layers as CONTRIBUTING.md draws them, lowest first, and what stands beside them."""
+    [block] = re.findall(r"^```layers\n(.*?)^```$", DRAWING, flags=re.MULTILINE | re.DOTALL)
+    over, beside = ([line.split()[0] for line in part.splitlines()] for part in block.split("\n\n"))
+    return over[::-1], beside
+
+
+LAYERS = tuple(drawn_layers()[0])
 """each imports those before it; late imports and imports for types alone are no exception"""
 BESIDE = {"systems": ("errors", "storage", "run", "data")}
 """parts that stand beside the layers, with what they import"""
@@ -96,7 +89,9 @@ def ours() -> list[tuple[Import, str]]:
     return [(i, i.module.split(".")[1]) for i in IMPORTS if i.module.startswith("forebear.")]
 
 
-def test_every_part_has_its_place() -> None:
+def test_every_part_has_its_place_in_the_drawing() -> None:
+    assert sorted(BESIDE) == sorted(drawn_layers()[1]) and len(set(LAYERS)) == len(LAYERS) > 10
+    assert all((ROOT / name).is_dir() or (ROOT / f"{name}.py").is_file() for name in (*LAYERS, *BESIDE))
     known = {*LAYERS, *BESIDE, *ENTRANCES, *NOT_CODE}
     assert {part(path.relative_to(ROOT).as_posix()) for path in ROOT.rglob("*.py")} <= known
     # The reader of imports must see something, or the tests below are empty.

@@ -178,7 +178,8 @@ def sac_rows(envs: int = 64, training: int = 1_000, transitions: int = 2_000) ->
     baseline = _seconds(single, _PUBLISHED_ENVS, transitions // 4)
     others = "Stable-Baselines3, four environments one by one, an adaptive ODE at each step"
     rows = []
-    for updates, told in ((1, "an update a step of all"), (envs // _PUBLISHED_ENVS, "equal updates a transition")):
+    equal = envs // _PUBLISHED_ENVS
+    for updates, told in ((1, "one update per step of all"), (equal, "equal updates per transition")):
         ours = _seconds(_many(student, envs, SacSettings(updates=updates)), envs, transitions)
         what = f"SAC in the pendulum's twin, {envs} distilled environments, {told}, 1,000 transitions"
         rows.append(timed_row(what, ours, others, baseline))

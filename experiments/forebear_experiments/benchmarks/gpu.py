@@ -10,7 +10,7 @@ import numpy as np
 
 from forebear.errors import InputError
 
-# Of one NVIDIA H200, from its data sheet: bytes a second from memory, and operations a second in double precision
+# Of one NVIDIA H200, from its data sheet: bytes per second from memory, and operations per second in double precision
 # without and with its matrix units.
 _BYTES, _OPERATIONS, _MATRIX_OPERATIONS = 4.8e12, 34e12, 67e12
 # What an exponential costs in operations, about: a polynomial of degree 11 and the scaling.

@@ -242,7 +242,7 @@ def _figure(findings: Findings) -> Figure:
     from forebear_experiments.lander.rig import LANDED
 
     rows = [row for regime in _REGIMES for row in _rows(findings, regime)]
-    title = f"Lunar Lander, {TRAININGS} trainings a regime, {len(rows[0]['returns']):,} true episodes each"
+    title = f"Lunar Lander, {TRAININGS} trainings per regime, {len(rows[0]['returns']):,} true episodes each"
     return returns_figure(rows, title, line=("counts as a landing", LANDED))
 
 
@@ -252,18 +252,18 @@ EXPERIMENTS = {
         (),
         _claims,
         runs=1,
-        repeats=f"{TRAININGS} trainings a regime, of data, twin and policy; all policies fly the same episodes",
+        repeats=f"{TRAININGS} trainings per regime, of data, twin and policy; all policies fly the same episodes",
         measures={_unit(*which): partial(practise, *which) for which in (*_OWN, *_CROSSED, *_MORE)},
         resumes=True,
         figure=_figure,
         decided=(
             "SBX's SAC with the published hyper-parameters, the learning rate falling linearly as in the text (the "
             "released scripts keep it constant; SBX keeps that of the entropy coefficient constant); 16 environments "
-            "and 16 updates after each step of all of them, so that there is one update a transition as with one "
+            "and 16 updates after each step of all of them, so that there is one update per transition as with one "
             "environment; twins are trained 40,000 steps with forebear's own recipe for twins instead of 535,000 at "
             "a rate of 1e-4, and distilled; the pruned twin has the published inputs; the thrust is exactly zero "
             "when no engine fires, and every environment ends after 1,000 steps; the last policy counts, and a "
-            "return above 200 is a landing; there were three trainings a regime at first; when one of them had "
+            "return above 200 is a landing; there were three trainings per regime at first; when one of them had "
             "failed, two more of each were added, and each of the first three seeds in each of the first three "
             "pruned twins; and then, that three of 16 trainings in twins had failed and none of five in the true "
             "environment, eleven more in that one"

@@ -73,7 +73,7 @@ EXPERIMENTS = {
         (),
         _claims,
         runs=1,
-        repeats=f"{TRAININGS} trainings a regime, of one twin",
+        repeats=f"{TRAININGS} trainings per regime, of one twin",
         measures={regime: partial(practise, regime) for regime in _REGIMES},
         resumes=True,
         figure=_figure,

@@ -184,7 +184,7 @@ EXPERIMENTS = {
         (),
         _claims,
         runs=1,
-        repeats="one training a regime, of the twin and of the policy; all policies play the same episodes",
+        repeats="one training per regime, of the twin and of the policy; all policies play the same episodes",
         measures={
             **{name: partial(practise, name) for name in (TRUE, *LAGS, FOUND)},
             IDLE: idle,

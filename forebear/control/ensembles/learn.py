@@ -45,7 +45,7 @@ class Examples(NamedTuple):
 def begin(
     seen: Float[Array, "runs inputs"], keys: Key[Array, " runs"], *, outputs: int, settings: EnsembleSettings
 ) -> Learner:
-    """Ensembles that have learned nothing, one a run; seen is (runs, inputs)."""
+    """Ensembles that have learned nothing, one per run; seen is (runs, inputs)."""
 
     def alone(shown: Array, key: Array) -> Learner:
         weights = fresh_weights(shown, outputs, settings, key=key)

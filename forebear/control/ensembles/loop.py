@@ -47,7 +47,7 @@ class Task:
     trials: int
     settings: PetsSettings
     seeds: tuple[int, ...]
-    """one a run; runs of the same seed have the same random first episode and the same starts"""
+    """one per run; runs of the same seed have the same random first episode and the same starts"""
     renew: Renew | None = None
 
 
