@@ -32,7 +32,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
         table,
         ["y", "count", "label"],
         rule=lambda path: ("a",),
-        sampler="mean",
+        sampler="gaussian",
         distilled=40,
         nugget=1.0,
         lengthscale=1.0,
