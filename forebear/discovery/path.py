@@ -14,6 +14,7 @@ from jaxtyping import Float
 
 from forebear.discovery.embed import Lengthscales
 from forebear.errors import renamed
+from forebear.kernel.buffers import BufferPool
 from forebear.kernel.memory import dense_rows
 from forebear.kernel.product import Dense, Tiled
 from forebear.kernel.profiles import RBF, Kernel
@@ -103,6 +104,7 @@ def prune(
     drop: float = 0.0,
     lengthscales: Lengthscales = _UNIT,
     profile: Kernel = _RBF,
+    pool: BufferPool | None = None,
     fits: Fits | None = None,
     tick: Callable[[float], None] = lambda share: None,
 ) -> list[Path]:
@@ -113,7 +115,8 @@ def prune(
     kept inputs) stay. `nugget` is against factors of 1 + k. While more than `MANY` candidates are left, the share
     `drop` of them with the least scores goes at once; 0 removes one at a time throughout. The lengthscales are
     recorded, not used: they are already in `points`. Targets walk down side by side, and share the kernel and its
-    factorisation as long as the same candidates are left; at most one kernel per target is held at a time. `fits` are
+    factorisation as long as the same candidates are left; at most one kernel per target is held at a time, in memory
+    of the `pool`. `fits` are
     those of the same walk that are known already, by the numbers of the candidates that are left; it takes up the
     others.
 
@@ -125,7 +128,7 @@ def prune(
     """
     with one_thread():
         known = Fits() if fits is None else fits
-        return _prune(points, y, candidates, nugget, drop, lengthscales, profile, known, tick)
+        return _prune(points, y, candidates, nugget, drop, lengthscales, profile, pool, known, tick)
 
 
 def _prune(
@@ -136,13 +139,14 @@ def _prune(
     drop: float,
     lengthscales: Lengthscales,
     profile: Kernel,
+    pool: BufferPool | None,
     fits: Fits,
     tick: Callable[[float], None],
 ) -> list[Path]:
     names = tuple(candidates)
     always = len(points) - sum(len(m) for m in candidates.values())
     walks = [_Walk(target, np.full((len(names) + 1, len(names)), np.nan)) for target in range(y.shape[1])]
-    everything = (Dense if points.shape[2] <= dense_rows() else Tiled).of(points, profile)
+    everything = (Dense if points.shape[2] <= dense_rows() else Tiled).of(points, profile, pool)
     level = {tuple(range(len(names))): (everything, walks)}
     left = len(names)
     while True:

@@ -13,8 +13,8 @@ from forebear.discovery.settings import Settings, resolve
 from forebear.errors import InputError, check_whole, near_miss
 from forebear.flow.sampler import NetworkSampler, Sampler
 from forebear.flow.samplers import SAMPLERS
+from forebear.kernel.buffers import POOL
 from forebear.kernel.memory import dense_rows
-from forebear.kernel.room import kept_bytes
 from forebear.run.engine import check_jobs, is_cluster
 from forebear.storage.memory import Memory, Size, check_memory, estimate
 from forebear.version import __version__
@@ -164,4 +164,4 @@ def _memory(problem: Problem, jobs: Any) -> Memory:
     if is_cluster(jobs):
         return estimate(size)
     processes = min(jobs, len(problem.batches))
-    return check_memory(size, processes, held=kept_bytes() if processes == 1 else 0.0)
+    return check_memory(size, processes, held=POOL.nbytes if processes == 1 else 0.0)

@@ -14,7 +14,7 @@ from forebear.discovery.embed import Lengthscales, embed, embed_inputs, embed_la
 from forebear.discovery.path import Fit, Fits, Path, prune
 from forebear.discovery.problem import ALONE, Context, Problem, rows_of
 from forebear.discovery.settings import Settings
-from forebear.kernel.room import room
+from forebear.kernel.buffers import POOL
 from forebear.kernel.settings import KernelSettings
 from forebear.kernel.tune import Choice, choose
 from forebear.storage.checkpoint import AsRecord, Entries
@@ -60,8 +60,10 @@ def trace_paths(
     tick: Callable[[float], None] = lambda share: None,
 ) -> tuple[list[Path], list[str]]:
     """The path of every question, and what there is to say of the way; draws hold one output per question."""
-    with room():
+    try:
         return _trace_paths(table, questions, draws, settings, fits, tick)
+    finally:
+        POOL.trim()
 
 
 def _trace_paths(
@@ -116,6 +118,7 @@ def _walk(
         drop=kernel.drop,
         lengthscales=lengthscales,
         profile=kernel.profile,
+        pool=POOL,
         fits=fits,
         tick=tick,
     )

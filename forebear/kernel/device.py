@@ -26,30 +26,35 @@ _RBF = RBF()
 
 
 @double
-def gram(points: ArrayLike, inputs: Sequence[int], profile: Kernel = _RBF) -> Float[Array, "rows rows"]:
+def gram(
+    points: ArrayLike, inputs: Sequence[int], profile: Kernel = _RBF, *, out: object = None
+) -> Float[Array, "rows rows"]:
     """Product over the inputs of (1 + k) / 2, a rows x rows matrix.
+
+    `out` makes no difference here: memory of the device is given back when nothing refers to it.
 
     >>> gram(np.zeros((3, 1, 2)), [0, 1]).tolist()
     [[1.0, 1.0], [1.0, 1.0]]
     """
+    del out
     points = jnp.asarray(points)
     return _block(points, *_listed(inputs, points), np.arange(points.shape[2]), profile)
 
 
 @double
 def divide_out(
-    kernel: ArrayLike, points: ArrayLike, members: Sequence[int], profile: Kernel = _RBF, *, spare: bool = False
+    kernel: ArrayLike, points: ArrayLike, members: Sequence[int], profile: Kernel = _RBF, *, out: object = None
 ) -> Float[Array, "rows rows"]:
     """The kernel without the inputs `members`: each of their factors is divided out of it.
 
-    `spare` makes no difference here: memory of the device is given back when nothing refers to it.
+    `out` makes no difference here, as in `gram`.
 
     >>> points = np.random.default_rng(0).normal(size=(3, 1, 4))
     >>> less = divide_out(gram(points, [0, 1, 2]), points, [1])
     >>> bool(np.allclose(less, gram(points, [0, 2]), atol=1e-15))
     True
     """
-    del spare
+    del out
     points = jnp.asarray(points)
     return _divided(jnp.asarray(kernel), points, *_listed(members, points), profile)
 
@@ -59,10 +64,10 @@ def energies(
     kernel: Float[Array, "rows rows"] | Sequence[int],
     points: ArrayLike,
     alpha: Float[np.ndarray, "rows targets"],
-    units: Sequence[Sequence[int]],
+    groups: Sequence[Sequence[int]],
     profile: Kernel = _RBF,
-) -> Float[np.ndarray, "units targets"]:
-    """alpha' K_u alpha (units, targets) for each of the units; `kernel` is the matrix, or the inputs it consists of.
+) -> Float[np.ndarray, "groups targets"]:
+    """alpha' K_u alpha (groups, targets) of each group; `kernel` is the matrix, or the inputs it consists of.
 
     >>> points = np.random.default_rng(0).normal(size=(2, 1, 3))
     >>> held, made = (energies(k, points, np.ones((3, 1)), [[0], [1]]) for k in (gram(points, [0, 1]), [0, 1]))
@@ -70,17 +75,17 @@ def energies(
     ((2, 1), True)
     """
     points = jnp.asarray(points)
-    # As many rows as there are inputs, whatever the number of units that are left.
-    padded = np.full((max(len(points), len(units)), max(map(len, units), default=1)), -1)
-    for number, members in enumerate(units):
+    # As many rows as there are inputs, whatever the number of groups that are left.
+    padded = np.full((max(len(points), len(groups)), max(map(len, groups), default=1)), -1)
+    for number, members in enumerate(groups):
         padded[number, : len(members)] = members
     targets, alpha = alpha.shape[1], widened(alpha)
     if isinstance(kernel, jax.Array):
-        result = _energies(kernel, points, jnp.asarray(alpha), padded, len(units), profile)
+        result = _energies(kernel, points, jnp.asarray(alpha), padded, len(groups), profile)
     else:
         inputs, count = _listed(kernel, points)
-        result = _energies_made(points, inputs, count, jnp.asarray(alpha), padded, len(units), profile)
-    return np.asarray(result)[: len(units), :targets]
+        result = _energies_made(points, inputs, count, jnp.asarray(alpha), padded, len(groups), profile)
+    return np.asarray(result)[: len(groups), :targets]
 
 
 @double
@@ -187,12 +192,12 @@ def _energies(
     kernel: Float[Array, "rows rows"],
     points: Float[Array, "inputs width rows"],
     alpha: Float[Array, "rows targets"],
-    units: Int[Array, "units members"],
+    groups: Int[Array, "groups members"],
     count: Array,
     profile: Kernel,
-) -> Float[Array, "units targets"]:
+) -> Float[Array, "groups targets"]:
     def row(i: Array) -> Array:
-        return _row_energies(kernel[i], points, alpha, units, count, i, profile)
+        return _row_energies(kernel[i], points, alpha, groups, count, i, profile)
 
     return jnp.sum(jax.lax.map(row, jnp.arange(points.shape[2]), batch_size=_ROWS), axis=0)
 
@@ -203,12 +208,14 @@ def _energies_made(
     inputs: Int[Array, " inputs"],
     inside: Array,
     alpha: Float[Array, "rows targets"],
-    units: Int[Array, "units members"],
+    groups: Int[Array, "groups members"],
     count: Array,
     profile: Kernel,
-) -> Float[Array, "units targets"]:
+) -> Float[Array, "groups targets"]:
     def row(i: Array) -> Array:
-        return _row_energies(_kernel_row(points, inputs, inside, i, profile), points, alpha, units, count, i, profile)
+        return _row_energies(
+            _kernel_row(points, inputs, inside, i, profile), points, alpha, groups, count, i, profile
+        )
 
     return jnp.sum(jax.lax.map(row, jnp.arange(points.shape[2]), batch_size=_ROWS), axis=0)
 
@@ -217,17 +224,17 @@ def _row_energies(
     entries: Float[Array, " rows"],
     points: Float[Array, "inputs width rows"],
     alpha: Float[Array, "rows targets"],
-    units: Int[Array, "units members"],
+    groups: Int[Array, "groups members"],
     count: Array,
     i: Int[Array, ""],
     profile: Kernel,
-) -> Float[Array, "units targets"]:
+) -> Float[Array, "groups targets"]:
     def score(slot: Array, out: Array) -> Array:
         rest = jnp.ones(points.shape[2], points.dtype)
         # Unrolled, so that the compiler makes one pass of it; groups are small.
-        for member in range(units.shape[1]):
-            j = units[slot, member]
+        for member in range(groups.shape[1]):
+            j = groups[slot, member]
             rest = rest / jnp.where(j >= 0, 1.0 + _factor(points, j, i, profile), 1.0)
         return out.at[slot].set(alpha[i] * ((entries * (1.0 - rest)) @ alpha))
 
-    return jax.lax.fori_loop(0, count, score, jnp.zeros((len(units), alpha.shape[1]), points.dtype))
+    return jax.lax.fori_loop(0, count, score, jnp.zeros((len(groups), alpha.shape[1]), points.dtype))

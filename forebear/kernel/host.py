@@ -15,7 +15,6 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from forebear.kernel.profiles import RBF, Kernel
-from forebear.kernel.room import square
 from forebear.kernel.threads import cores
 
 Blocks = Sequence[slice]
@@ -33,14 +32,18 @@ _FACTORS = 512
 
 
 def gram(
-    points: Float[np.ndarray, "inputs width rows"], inputs: Sequence[int], profile: Kernel = _RBF
+    points: Float[np.ndarray, "inputs width rows"],
+    inputs: Sequence[int],
+    profile: Kernel = _RBF,
+    *,
+    out: Float[np.ndarray, "rows rows"] | None = None,
 ) -> Float[np.ndarray, "rows rows"]:
-    """Product over the inputs of (1 + k) / 2, a rows x rows matrix.
+    """Product over the inputs of (1 + k) / 2, a rows x rows matrix, in fresh memory or in `out`.
 
     >>> gram(np.zeros((3, 1, 2)), [0, 1]).tolist()
     [[1.0, 1.0], [1.0, 1.0]]
     """
-    kernel = square(points.shape[2])
+    kernel = np.empty((points.shape[2], points.shape[2])) if out is None else out
 
     def fill(blocks: Blocks) -> None:
         factors = _Factors(points, blocks, profile)
@@ -61,19 +64,18 @@ def divide_out(
     members: Sequence[int],
     profile: Kernel = _RBF,
     *,
-    spare: bool = False,
+    out: Float[np.ndarray, "rows rows"] | None = None,
 ) -> Float[np.ndarray, "rows rows"]:
     """The kernel without the inputs `members`: each of their factors is divided out of it.
 
-    `spare`: the kernel is not needed any more, and the result takes its place. Fresh memory costs more than the
-    division.
+    The result is in fresh memory, which costs more than the division, or in `out`, which may be the kernel itself.
 
     >>> points = np.random.default_rng(0).normal(size=(3, 1, 4))
     >>> less = divide_out(gram(points, [0, 1, 2]), points, [1])
     >>> bool(np.allclose(less, gram(points, [0, 2]), atol=1e-15))
     True
     """
-    less = kernel if spare else square(len(kernel))
+    less = np.empty_like(kernel) if out is None else out
 
     def fill(blocks: Blocks) -> None:
         factors = _Factors(points, blocks, profile)
@@ -83,17 +85,17 @@ def divide_out(
                 less[rows] /= factors.one_plus_k(j, rows)
 
     _in_pieces(fill, len(kernel))
-    return divide_out(less, points, members[_FACTORS:], profile, spare=True) if len(members) > _FACTORS else less
+    return divide_out(less, points, members[_FACTORS:], profile, out=less) if len(members) > _FACTORS else less
 
 
 def energies(
     kernel: Float[np.ndarray, "rows rows"] | Sequence[int],
     points: Float[np.ndarray, "inputs width rows"],
     alpha: Float[np.ndarray, "rows targets"],
-    units: Sequence[Sequence[int]],
+    groups: Sequence[Sequence[int]],
     profile: Kernel = _RBF,
-) -> Float[np.ndarray, "units targets"]:
-    """alpha' K_u alpha (units, targets) for each of the units, given as lists of inputs; see `Dense.energies`.
+) -> Float[np.ndarray, "groups targets"]:
+    """alpha' K_u alpha (groups, targets) for each of the groups, given as lists of inputs; see `Dense.energies`.
 
     `kernel` is the matrix, or the inputs it consists of: it is then made again as it is needed.
 
@@ -106,7 +108,7 @@ def energies(
     def add(blocks: Blocks) -> np.ndarray:
         factors = _Factors(points, blocks, profile)
         made, rest = factors.space(), factors.space()
-        total = np.zeros((len(units), alpha.shape[1]))
+        total = np.zeros((len(groups), alpha.shape[1]))
         for rows in blocks:
             # The kernel is symmetric: what is left of the block's diagonal counts twice, what is right of it not.
             entries = (
@@ -116,8 +118,8 @@ def energies(
             )
             doubled = alpha[: rows.stop] * np.where(np.arange(rows.stop) < rows.start, 2.0, 1.0)[:, None]
             whole = np.sum(alpha[rows] * (entries @ doubled), axis=0)
-            for number, members in enumerate(units):
-                # The kernel without the unit: K / prod (1 + k).
+            for number, members in enumerate(groups):
+                # The kernel without the group: K / prod (1 + k).
                 without = np.divide(
                     entries, factors.one_plus_k(members[0], rows, rows.stop), out=_corner(rest, entries.shape)
                 )

@@ -12,9 +12,9 @@ from jaxtyping import Float, Int
 
 from forebear.errors import InputError
 from forebear.kernel import device, host
+from forebear.kernel.buffers import BufferPool
 from forebear.kernel.memory import dense_rows
 from forebear.kernel.profiles import RBF, Kernel
-from forebear.kernel.room import give_back
 from forebear.kernel.solve import solve
 from forebear.kernel.threads import one_thread
 from forebear.kernel.truncated import truncated_solve
@@ -38,37 +38,57 @@ class Dense:
     True
     """
 
-    def __init__(self, entries: Any, points: Float[np.ndarray, "inputs width rows"], profile: Kernel = _RBF):
-        self.entries, self.points, self.profile = entries, points, profile
+    def __init__(
+        self,
+        entries: Any,
+        points: Float[np.ndarray, "inputs width rows"],
+        profile: Kernel = _RBF,
+        pool: BufferPool | None = None,
+    ):
+        self.entries, self.points, self.profile, self.pool = entries, points, profile, pool
 
     @classmethod
-    def of(cls, points: Float[np.ndarray, "inputs width rows"], profile: Kernel = _RBF) -> Dense:
-        """The kernel of all inputs of `points` (inputs, width, rows), see `forebear.kernel.factors`."""
-        return cls(backend().gram(points, range(len(points)), profile), points, profile)
+    def of(
+        cls, points: Float[np.ndarray, "inputs width rows"], profile: Kernel = _RBF, pool: BufferPool | None = None
+    ) -> Dense:
+        """The kernel of all inputs of `points` (inputs, width, rows), see `forebear.kernel.factors`.
+
+        With a pool, it and those that come of it take their memory from there.
+        """
+        rows = points.shape[2]
+        entries = backend().gram(points, range(len(points)), profile, out=_taken(pool, rows))
+        return cls(entries, points, profile, pool)
 
     def solve(self, y: Float[np.ndarray, "rows targets"], nugget: float) -> Float[np.ndarray, "rows targets"]:
         """(K + nugget I)^-1 y; NaN where that is singular to working precision."""
         return solve(self.entries, y, nugget)
 
     def energies(
-        self, alpha: Float[np.ndarray, "rows targets"], units: Sequence[Sequence[int]]
-    ) -> Float[np.ndarray, "units targets"]:
-        """alpha' K_u alpha (units, targets), where K_u holds all terms of K that involve a member of unit u.
+        self, alpha: Float[np.ndarray, "rows targets"], groups: Sequence[Sequence[int]]
+    ) -> Float[np.ndarray, "groups targets"]:
+        """alpha' K_u alpha (groups, targets), where K_u holds all terms of K that involve a member of group u.
 
         K_u = K o (1 - prod over members of 1 / (1 + k)), for alpha (rows, targets). Divide by the signal for scores.
         The score of a useless input is not near 0, because k is not centred: rank by it, never threshold it.
         """
-        return backend().energies(self.entries, self.points, alpha, units, self.profile)
+        return backend().energies(self.entries, self.points, alpha, groups, self.profile)
 
     def without(self, inputs: Sequence[int], *, spare: bool = False) -> Dense:
         """The kernel of fewer inputs: their factors, which lie in [1/2, 1], are divided out, at the cost of one
         rounding error each. `spare`: this one is not needed any more, and its memory may be used."""
-        less = backend().divide_out(self.entries, self.points, inputs, self.profile, spare=spare)
-        return Dense(less, self.points, self.profile)
+        out = self.entries if spare else _taken(self.pool, len(self.entries))
+        less = backend().divide_out(self.entries, self.points, inputs, self.profile, out=out)
+        return Dense(less, self.points, self.profile, self.pool)
 
     def done(self) -> None:
         """This kernel is not needed any more: its memory may be used for another one."""
-        give_back(self.entries)
+        if self.pool is not None:
+            self.pool.give(self.entries)
+
+
+def _taken(pool: BufferPool | None, rows: int) -> np.ndarray | None:
+    """Memory for a kernel on this machine; none is needed on a GPU."""
+    return None if pool is None or backend() is not host else pool.take(rows)
 
 
 class Tiled:
@@ -87,8 +107,11 @@ class Tiled:
         self.points, self.inputs, self.profile = points, tuple(inputs), profile
 
     @classmethod
-    def of(cls, points: Float[np.ndarray, "inputs width rows"], profile: Kernel = _RBF) -> Tiled:
-        """The kernel of all inputs of `points` (inputs, width, rows)."""
+    def of(
+        cls, points: Float[np.ndarray, "inputs width rows"], profile: Kernel = _RBF, pool: BufferPool | None = None
+    ) -> Tiled:
+        """The kernel of all inputs of `points` (inputs, width, rows); it has no use for a pool."""
+        del pool
         return cls(points, range(len(points)), profile)
 
     def __len__(self) -> int:
@@ -114,10 +137,10 @@ class Tiled:
         return alpha
 
     def energies(
-        self, alpha: Float[np.ndarray, "rows targets"], units: Sequence[Sequence[int]]
-    ) -> Float[np.ndarray, "units targets"]:
+        self, alpha: Float[np.ndarray, "rows targets"], groups: Sequence[Sequence[int]]
+    ) -> Float[np.ndarray, "groups targets"]:
         """As those of `Dense`."""
-        return backend().energies(self.inputs, self.points, alpha, units, self.profile)
+        return backend().energies(self.inputs, self.points, alpha, groups, self.profile)
 
     def without(self, inputs: Sequence[int], *, spare: bool = False) -> Tiled:
         """The kernel of fewer inputs; there is no memory to `spare`."""
