@@ -4,9 +4,29 @@ from __future__ import annotations
 
 import difflib
 import math
+import warnings
 from collections.abc import Callable, Iterable, Mapping
 from numbers import Integral
 from typing import Any
+
+
+def renamed(old: str, new: str) -> property:
+    """An attribute that has another name now: it still answers, with a warning that says so.
+
+    >>> class Path:
+    ...     candidates = ("a", "b")
+    ...     units = renamed("units", "candidates")
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
+    ...     Path().units, str(caught[0].message)
+    (('a', 'b'), "'units' is now called 'candidates'")
+    """
+
+    def get(self: Any) -> Any:
+        warnings.warn(f"'{old}' is now called '{new}'", DeprecationWarning, stacklevel=2)
+        return getattr(self, new)
+
+    return property(get, doc=f"The old name of `{new}`.")
 
 
 class InputError(ValueError):

@@ -31,7 +31,7 @@ def law_evidence(
     not yet; beside a joint one, which has no law of a single target, the result's own is needed.
     """
     check_whole("seed", seed, 0)
-    recipe = recipe_of(found.record, True, False, None, seed, settings or {})
+    recipe = recipe_of(found.record, True, False, None, seed, settings or {}, _sampler(found))
     if twin is False or (twin is None and found.table is None):
         return None
     if twin is not None and not isinstance(twin, Twin | bool):
@@ -94,7 +94,16 @@ def kept_laws(found: Found, *, held_out: Any, seed: int, before: Callable[[], No
         return given_evidence(found.record, found.table, twin, held_out=held_out, seed=seed)
     if found.table is None:
         return None
-    usual = recipe_of(found.record, True, False, None, 0, {})
-    # The page computes distilled flows, whatever the discovery drew from.
-    flows = (recipe or usual)._replace(sampler="flow")
-    return own_evidence(found, flows, held_out=held_out, seed=seed, joint=twin, before=before)
+    usual = recipe_of(found.record, True, False, None, 0, {}, _sampler(found))
+    wanted = (recipe or usual)._replace(sampler=usual.sampler)
+    return own_evidence(found, wanted, held_out=held_out, seed=seed, joint=twin, before=before)
+
+
+def _sampler(found: Found) -> str:
+    """Of the twin behind a page: that of the discovery where it can be distilled, as a page needs it, else flow."""
+    own = str(found.settings.get("sampler", "flow"))
+    return own if own in _DISTILLED else "flow"
+
+
+# A mean has no law to distil; whether a sampler of the user's own has one, nobody can tell.
+_DISTILLED = ("flow", "gaussian")

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from forebear.data.copies import find_copies
 from forebear.data.names import expand, pick_names
 from forebear.data.table import Table
-from forebear.errors import InputError, listed
+from forebear.errors import InputError, listed, renamed
 
 # Below this many rows, or this many rows per input, a law cannot be told from chance.
 FEWEST_ROWS, ROWS_PER_INPUT = 30, 2
@@ -29,6 +29,9 @@ class Question:
     inputs: tuple[str, ...]
     candidates: Mapping[str, tuple[str, ...]]
     always: tuple[str, ...]
+
+    units = renamed("units", "candidates")
+    keep = renamed("keep", "always")
 
 
 def ask(

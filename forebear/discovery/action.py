@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+from jaxtyping import Float
 from scipy.special import eval_legendre, ndtri
 
 
@@ -23,7 +24,7 @@ _LEAST_T = 3.0
 _ROWS, _LEVELS, _GRID = 512, 32, 257
 
 
-def action(latents: np.ndarray, values: np.ndarray) -> Action:
+def action(latents: Float[np.ndarray, "rows orders"], values: Float[np.ndarray, "rows some"]) -> Action:
     """The split for one candidate, from latents that were made without it.
 
     `latents` (rows, orders) are the Legendre features of the latents, `values` (rows, some) those of the candidate,
@@ -54,11 +55,11 @@ def action(latents: np.ndarray, values: np.ndarray) -> Action:
     return _split(quantiles, ndtri(_levels()))
 
 
-def _levels() -> np.ndarray:
+def _levels() -> Float[np.ndarray, " levels"]:
     return (np.arange(_LEVELS) + 0.5) / _LEVELS
 
 
-def _quantiles(coefficients: np.ndarray) -> np.ndarray:
+def _quantiles(coefficients: Float[np.ndarray, "rows orders"]) -> Float[np.ndarray, "rows levels"]:
     """Quantiles (rows, levels) of the latent whose uniform version has density 1 + coefficients . Legendre."""
     v = np.linspace(-1, 1, _GRID)
     orders = range(1, coefficients.shape[1] + 1)
@@ -75,7 +76,7 @@ def _quantiles(coefficients: np.ndarray) -> np.ndarray:
     return ndtri(np.clip(inverse, least, 1 - least))
 
 
-def _split(quantiles: np.ndarray, normal: np.ndarray) -> Action:
+def _split(quantiles: Float[np.ndarray, "rows levels"], normal: Float[np.ndarray, " levels"]) -> Action:
     change = quantiles - normal
     shift = change.mean(axis=1, keepdims=True)
     stretch = (change @ normal / (normal @ normal))[:, None] * normal

@@ -10,6 +10,7 @@ import pandas as pd
 
 from forebear.discovery.action import Action
 from forebear.discovery.dependence import TestResult
+from forebear.errors import renamed
 
 
 @dataclass(frozen=True)
@@ -32,6 +33,8 @@ class Certificate:
     level: float
     negligible: tuple[str, ...] = ()
     """removed candidates that are found in the latents, surely but too weakly to matter"""
+
+    verdicts = renamed("verdicts", "tests")
 
     def frame(self) -> pd.DataFrame:
         """One row per candidate: kept, p_value, effect, shift, statistic, moves.

@@ -21,6 +21,7 @@ from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
+from jaxtyping import Float, Int
 from scipy.linalg import cho_factor, cho_solve
 from scipy.special import log_ndtr, ndtr
 
@@ -51,8 +52,10 @@ class TestResult(NamedTuple):
     """the effect in the target's own units: about how far the candidate moves the law, as a share of the target's
     standard deviation (root of the effect, times the share of that deviation which the kept inputs leave open)"""
 
+    __test__ = False  # not a class of tests, whatever pytest makes of its name
 
-def features(column: Column) -> np.ndarray:
+
+def features(column: Column) -> Float[np.ndarray, "rows features"]:
     """Bounded features (rows, some), most telling first, each with mean about 0 and variance about 1.
 
     >>> from forebear.data.table import Column
@@ -62,7 +65,7 @@ def features(column: Column) -> np.ndarray:
     return kind_named(column.kind).test_features(column.values, column)
 
 
-def latent_features(z: np.ndarray) -> np.ndarray:
+def latent_features(z: Float[np.ndarray, " rows"]) -> Float[np.ndarray, "rows orders"]:
     """Features (rows, orders) of a latent (rows,), orthonormal when it is standard normal.
 
     >>> z = np.random.default_rng(0).normal(size=100_000)
@@ -72,7 +75,9 @@ def latent_features(z: np.ndarray) -> np.ndarray:
     return legendre(2 * ndtr(z) - 1, LATENT_ORDERS)
 
 
-def _products(left: np.ndarray, right: np.ndarray) -> np.ndarray:
+def _products(
+    left: Float[np.ndarray, "rows left"], right: Float[np.ndarray, "rows right"]
+) -> Float[np.ndarray, "rows left*right"]:
     return (left[:, :, None] * right[:, None, :]).reshape(len(left), -1)
 
 
@@ -125,7 +130,7 @@ class Residualiser:
             parts += [_products(a[:, :pair], b[:, :pair]) for a, b in combinations(kept, 2)]
         return np.concatenate(parts, axis=1)
 
-    def __call__(self, values: np.ndarray) -> np.ndarray:
+    def __call__(self, values: Float[np.ndarray, "rows some"]) -> Float[np.ndarray, "rows some"]:
         """The residuals of values (rows, some)."""
         return values - self.design @ cho_solve(self.factor, self.design.T @ values, check_finite=False)
 
@@ -154,7 +159,10 @@ Candidates = Mapping[str, Sequence[np.ndarray]]
 
 
 def judge_each(
-    latents: np.ndarray, candidates: Candidates, kept: Sequence[np.ndarray], clearing: Residualiser
+    latents: Float[np.ndarray, "rows orders"],
+    candidates: Candidates,
+    kept: Sequence[np.ndarray],
+    clearing: Residualiser,
 ) -> dict[str, MaxStatistic]:
     """Each candidate alone, and with the kept columns; `latents` are already cleared."""
 
@@ -171,7 +179,9 @@ JOINT_PAIR, MOST_JOINT = 2, 6_000
 _AT_A_TIME = 32
 
 
-def judge_pairs(latents: np.ndarray, candidates: Candidates, clearing: Residualiser) -> list[MaxStatistic]:
+def judge_pairs(
+    latents: Float[np.ndarray, "rows orders"], candidates: Candidates, clearing: Residualiser
+) -> list[MaxStatistic]:
     """Products of features of two candidates, so that interactions are seen that neither shows alone.
 
     The features are cleared and then multiplied: all products with one latent feature are one product of matrices.
@@ -200,11 +210,11 @@ def judge_pairs(latents: np.ndarray, candidates: Candidates, clearing: Residuali
 
 
 def _strongest_pair(
-    latents: np.ndarray,
-    left: np.ndarray,
-    right: np.ndarray,
-    left_owner: np.ndarray,
-    right_owner: np.ndarray,
+    latents: Float[np.ndarray, "rows orders"],
+    left: Float[np.ndarray, "rows left"],
+    right: Float[np.ndarray, "rows right"],
+    left_owner: Int[np.ndarray, " left"],
+    right_owner: Int[np.ndarray, " right"],
     clearing: Residualiser,
     names: Sequence[str],
 ) -> MaxStatistic:
@@ -237,16 +247,16 @@ class HostTest:
         self.candidates = {candidate: [columns[name] for name in names] for candidate, names in candidates.items()}
         self.clear = Residualiser(self.kept, len(next(iter(columns.values()))))
 
-    def each(self, latents: np.ndarray) -> dict[str, MaxStatistic]:
+    def each(self, latents: Float[np.ndarray, "rows orders"]) -> dict[str, MaxStatistic]:
         """Every candidate alone, and with the kept columns; `latents` are already cleared."""
         return judge_each(latents, self.candidates, self.kept, self.clear)
 
-    def pairs(self, latents: np.ndarray) -> list[MaxStatistic]:
+    def pairs(self, latents: Float[np.ndarray, "rows orders"]) -> list[MaxStatistic]:
         """Products of features of two candidates."""
         return judge_pairs(latents, self.candidates, self.clear)
 
 
-def judge(latents: np.ndarray, probe: Probe, clearing: Residualiser) -> TestResult:
+def judge(latents: Float[np.ndarray, "rows orders"], probe: Probe, clearing: Residualiser) -> TestResult:
     """The test itself: `latents` (rows, orders) are already cleared, the probe is cleared here.
 
     >>> rng = np.random.default_rng(0)
@@ -273,7 +283,7 @@ class MaxStatistic(NamedTuple):
     tests: int
 
 
-def _measure(latents: np.ndarray, probe: Probe, clearing: Residualiser) -> MaxStatistic:
+def _measure(latents: Float[np.ndarray, "rows orders"], probe: Probe, clearing: Residualiser) -> MaxStatistic:
     cleared, alive = _clear(probe.values, clearing)
     if not cleared.shape[1]:
         return MaxStatistic(0.0, 0.0, 1, (), 0)
@@ -285,7 +295,9 @@ def _measure(latents: np.ndarray, probe: Probe, clearing: Residualiser) -> MaxSt
     return MaxStatistic(float(statistic[order, which]), float(correlation), int(order) + 1, source, statistic.size)
 
 
-def _clear(values: np.ndarray, clearing: Residualiser) -> tuple[np.ndarray, np.ndarray]:
+def _clear(
+    values: Float[np.ndarray, "rows some"], clearing: Residualiser
+) -> tuple[Float[np.ndarray, "rows alive"], Int[np.ndarray, " alive"]]:
     """Features cleared of the kept inputs, without those that these explain altogether: what is left of them is
     rounding. And the numbers of the features that are left."""
     cleared = clearing(values)
@@ -293,7 +305,9 @@ def _clear(values: np.ndarray, clearing: Residualiser) -> tuple[np.ndarray, np.n
     return cleared[:, alive], alive
 
 
-def _moments(left: np.ndarray, right: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _moments(
+    left: Float[np.ndarray, "rows left"], right: Float[np.ndarray, "rows right"]
+) -> tuple[Float[np.ndarray, "left right"], Float[np.ndarray, "left right"]]:
     """Mean and standard deviation of the product of every column of one with every column of the other."""
     mean = left.T @ right / len(left)
     variance = np.maximum(_variance_of_rows(left, right, mean), _variance_of_blocks(left, right, mean))
@@ -313,7 +327,11 @@ def result_of(measured: Iterable[MaxStatistic]) -> TestResult:
     return TestResult(strongest.statistic, p_value, effect, strongest.order, strongest.candidates)
 
 
-def _variance_of_rows(left: np.ndarray, right: np.ndarray, mean: np.ndarray) -> np.ndarray:
+def _variance_of_rows(
+    left: Float[np.ndarray, "rows left"],
+    right: Float[np.ndarray, "rows right"],
+    mean: Float[np.ndarray, "left right"],
+) -> Float[np.ndarray, "left right"]:
     return (left**2).T @ right**2 / len(left) - mean**2
 
 
@@ -321,7 +339,11 @@ def _variance_of_rows(left: np.ndarray, right: np.ndarray, mean: np.ndarray) -> 
 BLOCK, LEAST_BLOCKS = 50, 20
 
 
-def _variance_of_blocks(left: np.ndarray, right: np.ndarray, mean: np.ndarray) -> np.ndarray:
+def _variance_of_blocks(
+    left: Float[np.ndarray, "rows left"],
+    right: Float[np.ndarray, "rows right"],
+    mean: Float[np.ndarray, "left right"],
+) -> Float[np.ndarray, "left right"]:
     """Variance of the product, per row, as the sums over blocks of neighbouring rows show it."""
     length = max(1, min(BLOCK, len(left) // LEAST_BLOCKS))
     blocks = len(left) // length

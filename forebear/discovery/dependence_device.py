@@ -15,6 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 from jax.scipy.linalg import cho_solve
+from jaxtyping import Bool, Float, Int
 
 from forebear.discovery.dependence import (
     BLOCK,
@@ -106,14 +107,14 @@ class DeviceTest:
         self.prepared = _prepare(stock.values, stock.padded(columns))
 
     @double
-    def clear(self, values: np.ndarray) -> np.ndarray:
+    def clear(self, values: Float[np.ndarray, "rows some"]) -> Float[np.ndarray, "rows some"]:
         """What the kept columns leave of values (rows, some)."""
         width = values.shape[1]
         padded = np.pad(values.astype(float), ((0, 0), (0, _roomy(width) - width)))
         return np.asarray(_cleared(self.prepared, padded))[:, :width]
 
     @double
-    def each(self, latents: np.ndarray) -> dict[str, MaxStatistic]:
+    def each(self, latents: Float[np.ndarray, "rows orders"]) -> dict[str, MaxStatistic]:
         """Every candidate alone, and with the kept columns; `latents` are already cleared."""
         pairs = [self._probe([self.stock.places[name] for name in names]) for names in self.candidates.values()]
         length = max(pair.shape[1] for pair in pairs)
@@ -129,7 +130,7 @@ class DeviceTest:
         }
 
     @double
-    def pairs(self, latents: np.ndarray) -> list[MaxStatistic]:
+    def pairs(self, latents: Float[np.ndarray, "rows orders"]) -> list[MaxStatistic]:
         """Products of features of two candidates."""
         count = len(self.candidates) * (len(self.candidates) - 1) // 2
         most = JOINT_PAIR if count * JOINT_PAIR**2 <= MOST_JOINT else 1
@@ -174,7 +175,7 @@ class _Prepared(NamedTuple):
     factor: Array
 
 
-def _values(stock: Array, pairs: Array) -> Array:
+def _values(stock: Float[Array, "rows features"], pairs: Int[Array, "2 some"]) -> Float[Array, "rows some"]:
     return stock[:, pairs[0]] * stock[:, pairs[1]]
 
 
@@ -186,16 +187,18 @@ def _prepare(stock: Array, pairs: Array) -> _Prepared:
 
 
 @jax.jit
-def _cleared(prepared: _Prepared, values: Array) -> Array:
+def _cleared(prepared: _Prepared, values: Float[Array, "rows some"]) -> Float[Array, "rows some"]:
     design, factor = prepared
     return values - design @ cho_solve((factor, True), design.T @ values)
 
 
-def _alive(cleared: Array, values: Array) -> Array:
+def _alive(cleared: Float[Array, "rows some"], values: Float[Array, "rows some"]) -> Bool[Array, " some"]:
     return cleared.var(axis=0) > 1e-8 * jnp.maximum(values.var(axis=0), 1e-300)
 
 
-def _statistics(left: Array, right: Array, freedom: Array) -> tuple[Array, Array]:
+def _statistics(
+    left: Float[Array, "rows left"], right: Float[Array, "rows right"], freedom: Array
+) -> tuple[Float[Array, "left right"], Float[Array, "left right"]]:
     """|t| and mean of the product of every column of one with every column of the other."""
     rows = len(left)
     mean = left.T @ right / rows

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+from jaxtyping import Float, Int
 
 from forebear.data.table import Table
 from forebear.discovery.laws import Laws
@@ -20,14 +21,13 @@ class Draws(NamedTuple):
     """Rows of the table with a draw of every law at each: targets share rows and latents, so that they can share
     kernels."""
 
-    rows: np.ndarray
-    """(M,) row numbers"""
-    z: np.ndarray
-    """(M, latents)"""
-    y: np.ndarray
-    """(M, outputs) of all laws; each row's draw comes from the law that was not trained on that row"""
-    rivals: np.ndarray
-    """(folds, few, outputs): what the law of every fold draws at the first few of the rows, from the same latents"""
+    rows: Int[np.ndarray, " M"]
+    """row numbers"""
+    z: Float[np.ndarray, "M latents"]
+    y: Float[np.ndarray, "M outputs"]
+    """of all laws; each row's draw comes from the law that was not trained on that row"""
+    rivals: Float[np.ndarray, "folds few outputs"]
+    """what the law of every fold draws at the first few of the rows, from the same latents"""
 
     def of(self, outputs: Sequence[int]) -> Draws:
         """The draws of some of the outputs."""
@@ -65,7 +65,7 @@ def draw(problem: Problem, number: int, rows: Rows, laws: Laws) -> Drawn:
 
 def distil(
     laws: Sequence[Sequence[Law]],
-    fold: np.ndarray,
+    fold: Int[np.ndarray, " rows"],
     table: Table,
     inputs: Sequence[Sequence[str]],
     count: int,

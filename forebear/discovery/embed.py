@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
+from jaxtyping import Float, Int
 
 from forebear.data.table import Column
 from forebear.kernel import factors
@@ -24,7 +25,12 @@ class Lengthscales(NamedTuple):
         return self.inputs if isinstance(self.inputs, float | int) else self.inputs[name]
 
 
-def embed(columns: Sequence[Column], rows: np.ndarray, z: np.ndarray, lengthscales: Lengthscales) -> np.ndarray:
+def embed(
+    columns: Sequence[Column],
+    rows: Int[np.ndarray, " M"],
+    z: Float[np.ndarray, "M latents"],
+    lengthscales: Lengthscales,
+) -> Float[np.ndarray, "factors width M"]:
     """Points (inputs + latents, width, M) of the product kernel, inputs first.
 
     Real inputs and latents are standardised on the distilled rows; see `forebear.kinds` for other kinds.
@@ -34,12 +40,14 @@ def embed(columns: Sequence[Column], rows: np.ndarray, z: np.ndarray, lengthscal
     )
 
 
-def embed_inputs(columns: Sequence[Column], rows: np.ndarray, inputs: float | Mapping[str, float]) -> np.ndarray:
+def embed_inputs(
+    columns: Sequence[Column], rows: Int[np.ndarray, " M"], inputs: float | Mapping[str, float]
+) -> Float[np.ndarray, "inputs width M"]:
     """The points of the inputs alone."""
     return factors.stack(_embed_inputs(columns, rows, Lengthscales(inputs, 1.0).of), len(rows))
 
 
-def embed_latents(z: np.ndarray, lengthscale: float) -> np.ndarray:
+def embed_latents(z: Float[np.ndarray, "M latents"], lengthscale: float) -> Float[np.ndarray, "latents width M"]:
     """The points of the latents alone."""
     return factors.stack(_embed_latents(z, lengthscale), len(z))
 

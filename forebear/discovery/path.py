@@ -10,8 +10,10 @@ from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
+from jaxtyping import Float
 
 from forebear.discovery.embed import Lengthscales
+from forebear.errors import renamed
 from forebear.kernel.memory import dense_rows
 from forebear.kernel.product import Dense, Tiled
 from forebear.kernel.profiles import RBF, Kernel
@@ -40,6 +42,8 @@ class Path:
     lengthscales: Lengthscales
     fits: tuple[int, ...] = ()
     """the number of the fit that a step shows: equal where candidates went together; one per step by default"""
+
+    units = renamed("units", "candidates")
 
     def __post_init__(self) -> None:
         if not self.fits:
@@ -91,8 +95,8 @@ _RBF = RBF()
 
 
 def prune(
-    points: np.ndarray,
-    y: np.ndarray,
+    points: Float[np.ndarray, "factors width rows"],
+    y: Float[np.ndarray, "rows targets"],
     candidates: dict[str, tuple[int, ...]],
     nugget: float,
     *,
@@ -125,8 +129,8 @@ def prune(
 
 
 def _prune(
-    points: np.ndarray,
-    y: np.ndarray,
+    points: Float[np.ndarray, "factors width rows"],
+    y: Float[np.ndarray, "rows targets"],
     candidates: dict[str, tuple[int, ...]],
     nugget: float,
     drop: float,

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from jaxtyping import Float
 from scipy.linalg import cho_factor, cho_solve
 
 from forebear.data.question import Question
@@ -93,13 +94,13 @@ class SetTester:
     notes: tuple[str, ...] = ()
     """of the training of the flow"""
 
-    def on(self, kept: frozenset[str]) -> np.ndarray:
+    def on(self, kept: frozenset[str]) -> Float[np.ndarray, " candidates"]:
         """The mask of a set, kept inputs included."""
         mask = np.zeros(len(self.places))
         mask[[self.places[candidate] for candidate in (*kept, *self.question.always)]] = 1
         return mask
 
-    def test(self, kept: frozenset[str], z: np.ndarray) -> SetEvidence:
+    def test(self, kept: frozenset[str], z: Float[np.ndarray, " rows"]) -> SetEvidence:
         """The evidence on a set, from its latents z (rows,)."""
         settings = self.settings
         if kept.issuperset(self.question.candidates):
@@ -128,7 +129,7 @@ class SetTester:
             return HostTest(self.columns, self._inside(kept), candidates)
         return DeviceTest(self.stock, self._inside(kept), candidates)
 
-    def action(self, without: frozenset[str], candidate: str, z: np.ndarray) -> Action:
+    def action(self, without: frozenset[str], candidate: str, z: Float[np.ndarray, " rows"]) -> Action:
         """How a candidate acts that is not in the set: what the latents z (rows,) of the set show of it."""
         test = self._test(without)
         given = [self.columns[name] for name in self._inside(without)]
@@ -168,7 +169,7 @@ class SetTester:
         outside = {n for candidate, names in self.question.candidates.items() if candidate not in kept for n in names}
         return [name for name in self.question.inputs if name not in outside]
 
-    def latents(self, kept: frozenset[str]) -> np.ndarray:
+    def latents(self, kept: frozenset[str]) -> Float[np.ndarray, " rows"]:
         """Latents (rows,) of the real rows, given the set."""
         return self.flow.latents(self.number, self.x, self.y, self.fold, self.on(kept))[:, 0]
 
@@ -200,7 +201,7 @@ class SetTests:
         without = kept - {candidate}
         return self.tester.action(without, candidate, self.latents(without))
 
-    def latents(self, kept: frozenset[str]) -> np.ndarray:
+    def latents(self, kept: frozenset[str]) -> Float[np.ndarray, " rows"]:
         """Latents (rows,) of the real rows, given the set; computed once."""
         if kept not in self._latents:
             self._latents[kept] = self.tester.latents(kept)

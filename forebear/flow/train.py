@@ -145,7 +145,7 @@ def train(
     >>> squared = lambda model, x, y, key: jnp.mean((model(x) - y) ** 2)
     >>> settings = FlowSettings(steps=300, batch=64, rate=1e-2)
     >>> fitted = train(models, squared, Rows(x, y), None, np.ones((2, 1)), settings, key=jr.key(1))
-    >>> predictions = eqx.filter_vmap(lambda model: model(x))(fitted)
+    >>> predictions = eqx.filter_vmap(lambda model: model(jnp.asarray(x)))(fitted)
     >>> bool(abs(predictions - y).max() < 0.1)
     True
     """

@@ -83,9 +83,9 @@ KERNELS: Mapping[str, Callable[[], Kernel]] = {"rbf": RBF, "matern32": Matern32,
 def find_kernel(kernel: str | Kernel) -> Kernel:
     """A kernel by its name, or the kernel itself.
 
-    >>> find_kernel("matern23")
+    >>> find_kernel("mattern32")
     Traceback (most recent call last):
-    forebear.errors.InputError: unknown kernel 'matern23'. Did you mean 'matern32'?
+    forebear.errors.InputError: unknown kernel 'mattern32'. Did you mean 'matern32'?
     """
     if isinstance(kernel, str):
         if kernel not in KERNELS:

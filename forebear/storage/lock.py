@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -55,9 +54,13 @@ def _take(file: int) -> Callable[[], object]:
     Without effect where the system, or the file system, has no locks.
     """
     with suppress(ImportError):
-        return _take_on_unix(file, import_module("fcntl"))
+        import fcntl
+
+        return _take_on_unix(file, fcntl)
     with suppress(ImportError):
-        return _take_on_windows(file, import_module("msvcrt"))
+        import msvcrt
+
+        return _take_on_windows(file, msvcrt)
     return lambda: None
 
 

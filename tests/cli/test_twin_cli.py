@@ -32,10 +32,10 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
         table,
         ["y", "count", "label"],
         rule=lambda path: ("a",),
+        sampler="gaussian",
         distilled=40,
         nugget=1.0,
         lengthscale=1.0,
-        latent_lengthscale=1.0,
         out=home / "run",
         **TINY,
     )
