@@ -29,5 +29,6 @@ def trains_briefly(patch: pytest.MonkeyPatch, steps: int = 300) -> None:
     small = replace(fast.flow, width=32, depth=2)
     kernel = replace(fast.kernel, distilled=400, **KERNEL)
     patch.setattr(FlowSettings, "total_steps", lambda self, rows: min(steps, real(self, rows)))
-    patch.setitem(discovery.PRESETS, "fast", replace(fast, flow=small, kernel=kernel))
+    certificate = replace(fast.certificate, tested=2_000)
+    patch.setitem(discovery.PRESETS, "fast", replace(fast, flow=small, kernel=kernel, certificate=certificate))
     patch.setattr(twin, "_FLOW", replace(twin._FLOW, width=32, depth=2, batch=512, ode_steps=8))
