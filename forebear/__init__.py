@@ -37,9 +37,9 @@ if TYPE_CHECKING:
     from forebear.run.events import Progress as Progress
     from forebear.twin.dynamics import Dynamics as Dynamics
     from forebear.twin.history import History as History
+    from forebear.twin.load import load_twin as load_twin
     from forebear.twin.rollout import Rollout as Rollout
     from forebear.twin.settings import TwinSettings as TwinSettings
-    from forebear.twin.store import load_twin as load_twin
     from forebear.twin.twin import Twin as Twin
 
 _HOMES = {
@@ -67,7 +67,7 @@ _HOMES = {
     "Dynamics": "forebear.twin.dynamics",
     "History": "forebear.twin.history",
     "Rollout": "forebear.twin.rollout",
-    "load_twin": "forebear.twin.store",
+    "load_twin": "forebear.twin.load",
     "Twin": "forebear.twin.twin",
     "TwinSettings": "forebear.twin.settings",
 }

@@ -26,7 +26,7 @@ with atheris.instrument_imports(include=["forebear.data", "forebear.run", "foreb
     from forebear.errors import InputError
     from forebear.storage.arrays import load_arrays
     from forebear.storage.folder import check_run
-    from forebear.twin.store import load_twin
+    from forebear.twin.load import load_twin
 
 MOST = 1 << 16
 

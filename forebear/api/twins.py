@@ -24,8 +24,9 @@ from forebear.flow.samplers import SAMPLERS
 from forebear.run.events import progress as show_progress
 from forebear.storage.records import RecordError, from_record, to_record
 from forebear.twin.fit import fit_twin
+from forebear.twin.load import load_twin
 from forebear.twin.settings import TwinSettings
-from forebear.twin.store import has_twin, load_twin, made_from, save_twin
+from forebear.twin.store import has_twin, made_from, save_twin
 from forebear.twin.twin import Twin
 
 TEST_SHARE = 0.2

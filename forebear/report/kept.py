@@ -9,7 +9,8 @@ from forebear.errors import InputError
 from forebear.report.evidence import LawEvidence
 from forebear.storage.arrays import load_arrays, save_arrays
 from forebear.storage.records import RecordError, from_record, to_record
-from forebear.twin.store import load_twin, save_twin
+from forebear.twin.load import load_twin
+from forebear.twin.store import save_twin
 from forebear.twin.validate import Scores, Validation
 from forebear.version import __version__
 

@@ -21,19 +21,21 @@ from forebear.run.events import progress as show_progress
 from forebear.storage.memory import check_room
 from forebear.twin import mass
 from forebear.twin.core import Core, make_core
+from forebear.twin.distil import distil
+from forebear.twin.dynamics import Dynamics
 from forebear.twin.encode import OutputCode
+from forebear.twin.export import export, export_onnx
 from forebear.twin.given import read_matrix
 from forebear.twin.law import ForeignLaw, ModelLaw, Part, TwinLaw
 from forebear.twin.model import TwinModel
+from forebear.twin.move import Rest
+from forebear.twin.rollout import Rollout, rollout
 from forebear.twin.settings import TwinSettings
+from forebear.twin.store import save_twin
+from forebear.twin.validate import Validation, validate
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-    from forebear.twin.dynamics import Dynamics
-    from forebear.twin.move import Rest
-    from forebear.twin.rollout import Rollout
-    from forebear.twin.validate import Validation
 
 
 @dataclass(frozen=True)
@@ -225,8 +227,6 @@ class Twin:
             rows: inputs at which the teacher is asked.
             steps: of training.
         """
-        from forebear.twin.distil import distil
-
         self.demand("pull", "distil")
         if not (self.joint or self.law_rises):
             raise InputError("distil needs a law that rises with a latent of each target, and this one does not")
@@ -270,8 +270,6 @@ class Twin:
                 is only a part of the dynamics.
             conditions: also return the rows that the twin was given.
         """
-        from forebear.twin.rollout import rollout
-
         return rollout(
             self,
             start,
@@ -293,8 +291,6 @@ class Twin:
             full: the twin on all candidates, `found.twin(pruned=False)`, to say how much worse this one is at most.
             exact: where the law is known, a system of `forebear.systems` or its oracle, to measure the distance to.
         """
-        from forebear.twin.validate import validate
-
         return validate(self, held_out, full=full, exact=exact, seed=seed)
 
     def plot_law(self, given: Any, target: str | None = None, ax: Axes | None = None) -> Axes:
@@ -306,8 +302,6 @@ class Twin:
 
     def export(self, file: str | Path) -> None:
         """Write the twin for another program, in the format that the ending names; `.onnx`: see `export_onnx`."""
-        from forebear.twin.export import export
-
         export(self, file)
 
     def export_onnx(self, file: str | Path) -> None:
@@ -316,8 +310,6 @@ class Twin:
         Its inputs are x (rows, inputs), raw numbers with categories as codes, and standard normal z (rows, targets);
         its output is y (rows, targets). All are single precision.
         """
-        from forebear.twin.export import export_onnx
-
         self.demand("networks", "export_onnx")
         self.demand("pull", "export_onnx")
         export_onnx(self, file)
@@ -325,8 +317,6 @@ class Twin:
     def save(self, folder: str | Path) -> None:
         """Write the twin to a folder of its own: weights as safetensors, the rest as JSON. `forebear.load_twin`
         reads it back."""
-        from forebear.twin.store import save_twin
-
         self.demand("networks", "save")
         save_twin(self, folder)
 

@@ -16,8 +16,8 @@ from forebear.control.sac import host
 from forebear.data.table import read_columns
 from forebear.storage.files import read_json, write_json
 from forebear.twin.fit import fit_twin
+from forebear.twin.load import load_twin
 from forebear.twin.settings import TwinSettings
-from forebear.twin.store import load_twin
 from forebear.twin.twin import Twin
 
 
