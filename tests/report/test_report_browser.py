@@ -310,7 +310,13 @@ def test_rounded_numbers_are_a_curve_with_the_masses_of_python(tmp_path: Path) -
     rng = np.random.default_rng(0)
     table = pd.DataFrame({"a": rng.normal(size=1_500), "b": rng.normal(size=1_500)})
     table["y"] = (10 * table["a"] + 5 * rng.normal(size=1_500)).round(1)
-    quick: dict[str, Any] = {"distilled": 40, "nugget": 1.0, "lengthscale": 1.0, "sampler": "mean", "steps": 5}
+    quick: dict[str, Any] = {
+        "distilled": 40,
+        "nugget": 1.0,
+        "lengthscale": 1.0,
+        "latent_lengthscale": 1.0,
+        "steps": 5,
+    }
     found = fb.discover(table, "y", rule=lambda path: ("a",), width=8, depth=1, **quick)
     twin = found.twin(steps=60, width=16, depth=2, test=0).distil(500, 60)
     found.report(tmp_path / "report.html", twin=twin)
@@ -332,7 +338,13 @@ def test_targets_of_a_joint_law_are_drawn_together(tmp_path: Path) -> None:
     shared = rng.normal(size=1_000)
     table["y"] = table["a"] + shared
     table["n"] = rng.poisson(np.exp(0.3 * shared))
-    quick: dict[str, Any] = {"distilled": 40, "nugget": 1.0, "lengthscale": 1.0, "sampler": "mean", "steps": 5}
+    quick: dict[str, Any] = {
+        "distilled": 40,
+        "nugget": 1.0,
+        "lengthscale": 1.0,
+        "latent_lengthscale": 1.0,
+        "steps": 5,
+    }
     found = fb.discover(table, ["y", "n"], rule=lambda path: path.candidates, joint=True, width=8, depth=1, **quick)
     twin = found.twin(steps=150, width=16, depth=2).distil(1_000, 150)
     assert twin.joint

@@ -18,7 +18,7 @@ figures = importlib.util.module_from_spec(_SPEC)
 sys.modules["figures"] = figures
 _SPEC.loader.exec_module(figures)
 
-MEASURED = ("docs/environments.md", "docs/method.md", "docs/pets.md", "docs/twin.md")
+MEASURED = tuple("README.md docs/environments.md docs/measured.md docs/method.md docs/pets.md docs/twin.md".split())
 """pages that tell measurements beside their code"""
 
 

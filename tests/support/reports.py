@@ -128,7 +128,13 @@ def every_kind() -> tuple[pd.DataFrame, fb.Found]:
     }
     inputs = ["a", "heading", "kind", "n", HOSTILE_INPUT]
     made = made_by_hand(list(ancestors), inputs, ancestors)
-    quick: dict[str, Any] = {"distilled": 40, "nugget": 1.0, "lengthscale": 1.0, "sampler": "mean", "steps": 5}
+    quick: dict[str, Any] = {
+        "distilled": 40,
+        "nugget": 1.0,
+        "lengthscale": 1.0,
+        "latent_lengthscale": 1.0,
+        "steps": 5,
+    }
     quick |= {"width": 8, "depth": 1, "rule": lambda path: path.candidates[:1]}
     found = fb.discover(table, list(ancestors), periodic={"heading": 360.0}, **quick)
     return table, changed(found, choices=made.choices, certified=made.certified, runs=made.runs)
