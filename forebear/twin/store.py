@@ -1,4 +1,4 @@
-"""Save a twin to a folder: `twin.json` says what it is, `twin.safetensors` holds the numbers. `load.py` reads both."""
+"""Save a twin to a folder: `twin.json` says what it is, `twin.safetensors` holds the numbers; see also `load.py`."""
 
 from __future__ import annotations
 
