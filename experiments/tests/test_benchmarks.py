@@ -65,6 +65,7 @@ def test_bench_prints_a_table_or_one_document(
     assert "a [b]" in shown and "1.5" in shown and "target: y" in shown and "yes" in shown
 
 
+@pytest.mark.slow
 def test_lorenz63_tells_where_the_time_goes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(baselines, "rcit", lambda x, y, seed, most: {0, 2} if len(x) == most else set())
     result = measure("lorenz63", trajectories=1, distilled=60, seeds=2, steps=20)

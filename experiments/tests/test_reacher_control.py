@@ -56,6 +56,7 @@ def test_the_arm_learns_more_than_chance() -> None:
     assert chance < -400 and (done.returns > 0.3 * chance).all()
 
 
+@pytest.mark.slow
 def test_learning_stops_at_its_limit_and_goes_on(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(control, "_SAVE_EVERY", 1)
     whole = control.learning(0, True, tmp_path / "whole")

@@ -225,6 +225,7 @@ def test_bad_input_for_twins_and_calls(twin: Twin, controller: Any) -> None:
         fb.control.mpc(lambda s, a, n: s[:1], _cost, [(-1, 1)], noise=1).plan([[0.0, 0.0]])
 
 
+@pytest.mark.slow
 def test_the_swing_up_of_the_page_is_the_example_and_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     script = ROOT / "examples" / "swing_up.py"
     text = script.read_text(encoding="utf-8")

@@ -35,6 +35,8 @@ def name_of(page: Path) -> str:
 
 
 WITH_CODE = [page for page in PAGES if any(block.kind == "python" for block in blocks(page))]
+# What a newcomer reads first is run in the tests of every day; the other pages take as long again, one by one.
+FIRST = ("README.md", "docs/index.md", "docs/tutorial.md", "docs/twin.md", "docs/extending.md")
 
 
 @pytest.fixture
@@ -43,7 +45,13 @@ def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-@pytest.mark.parametrize("page", WITH_CODE, ids=name_of)
+@pytest.mark.parametrize(
+    "page",
+    [
+        pytest.param(page, id=name_of(page), marks=() if name_of(page) in FIRST else pytest.mark.slow)
+        for page in WITH_CODE
+    ],
+)
 def test_code_of_the_pages_runs_and_gives_what_they_show(
     page: Path, elsewhere: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
