@@ -60,11 +60,12 @@ class Prepared(NamedTuple):
 
         libraries = {"jax": jax, "numpy": numpy, "scipy": scipy}
         versions = {"forebear": __version__, **{name: library.__version__ for name, library in libraries.items()}}
+        # Versions first: where they differ, other settings may differ because of it.
         return {
+            **{f"version of {name}": version for name, version in versions.items()},
             **self.record,
             "data": fingerprint(self.problem.table),
             "questions": [vars(q) for q in self.questions],
-            **{f"version of {name}": version for name, version in versions.items()},
             "device": jax.devices()[0].device_kind,
         }
 
