@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
-PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile
 # Another version of JAX than constraints.txt pins: JAX="==0.8.*", JAX=">=0.8" for the newest, JAX=nightly.
 JAX ?=
 # Tests of one file stay together, in one of so many processes.

@@ -261,6 +261,7 @@ def test_two_hundred_inputs_in_log_space() -> None:
     np.testing.assert_allclose(energy[:, 0] / ours.signal, shares, rtol=1e-6)
 
 
+@pytest.mark.slow
 def test_path_of_two_hundred_inputs_is_finite() -> None:
     points, y = wide(200, 60)
     [path] = prune(points, y[:, None], {f"x{i}": (i,) for i in range(200)}, nugget=1.0)

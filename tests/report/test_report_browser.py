@@ -332,6 +332,7 @@ def test_rounded_numbers_are_a_curve_with_the_masses_of_python(tmp_path: Path) -
         assert browser.problems == []
 
 
+@pytest.mark.slow
 def test_targets_of_a_joint_law_are_drawn_together(tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     table = pd.DataFrame({"a": rng.normal(size=1_000), "kind": rng.choice(["u", "v"], 1_000)})

@@ -36,7 +36,7 @@ def name_of(page: Path) -> str:
 
 WITH_CODE = [page for page in PAGES if any(block.kind == "python" for block in blocks(page))]
 # What a newcomer reads first is run in the tests of every day; the other pages take as long again, one by one.
-FIRST = ("README.md", "docs/index.md", "docs/tutorial.md", "docs/twin.md", "docs/extending.md")
+FIRST = ("README.md", "docs/tutorial.md", "docs/twin.md", "docs/extending.md")
 
 
 @pytest.fixture
