@@ -141,7 +141,11 @@ class Journal(Generic[Key, Value]):
         began = time.monotonic()
         if self.file is None or began < self._not_before:
             return
-        with suppress(ValueError):  # a number that JSON does not have: found out again, then
+        try:
             write_json(self.file, to_record(list(self.found.items())))
+        except InputError:  # a full disk, say
+            raise
+        except ValueError:  # a number that JSON does not have: found out again, then
+            pass
         done = time.monotonic()
         self._not_before = done + max(1.0, 20 * (done - began))

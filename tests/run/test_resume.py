@@ -6,6 +6,7 @@ import errno
 import json
 import os
 import signal
+import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -46,9 +47,15 @@ class Writes:
         self.names: list[str] = []
         self.at, self.failure = -1, BaseException()
         self.real = os.replace
+        # Two threads write: without it, one could pass the moment at which the other was to fail.
+        self.one_by_one = threading.Lock()
         monkeypatch.setattr(files_module.os, "replace", self)
 
     def __call__(self, scratch: str, file: Path) -> None:
+        with self.one_by_one:
+            self._replace(scratch, file)
+
+    def _replace(self, scratch: str, file: Path) -> None:
         if isinstance(self.failure, OSError) and len(self.names) == self.at:
             raise self.failure
         self.real(scratch, file)
