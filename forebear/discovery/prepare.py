@@ -10,9 +10,9 @@ from forebear.data.table import Table, fingerprint, open_frame, read_columns
 from forebear.discovery.choose import Rule, find_rule
 from forebear.discovery.problem import Problem, make_batches
 from forebear.discovery.settings import Settings, resolve
-from forebear.errors import InputError, check_whole, near_miss
-from forebear.flow.sampler import NetworkSampler, Sampler
-from forebear.flow.samplers import SAMPLERS
+from forebear.errors import InputError, check_whole
+from forebear.flow.sampler import Sampler
+from forebear.flow.samplers import find_sampler
 from forebear.kernel.buffers import POOL
 from forebear.kernel.memory import dense_rows
 from forebear.run.engine import check_jobs, is_cluster
@@ -73,7 +73,7 @@ class Prepared(NamedTuple):
 def prepare(asked: Asked, jobs: Any) -> Prepared:
     """The problem behind a question, or an `InputError` that says what is wrong with it."""
     config = resolve(asked.preset, asked.settings)
-    rule, sampler = find_rule(asked.rule), find_sampler(asked.sampler, config)
+    rule, sampler = find_rule(asked.rule), find_sampler(asked.sampler, config.flow)
     check_whole("runs", asked.runs, 1)
     check_whole("seed", asked.seed, 0)
     runs, seed = int(asked.runs), int(asked.seed)  # numpy's whole numbers do not go into JSON
@@ -97,17 +97,6 @@ def prepare(asked: Asked, jobs: Any) -> Prepared:
         **config.flat(),
     }
     return Prepared(problem, tuple(questions), record, _memory(problem, jobs))
-
-
-def find_sampler(sampler: str | Sampler, settings: Settings) -> Sampler | NetworkSampler:
-    """A sampler by its name, with these settings, or the sampler itself."""
-    if isinstance(sampler, str):
-        if sampler not in SAMPLERS:
-            raise InputError(f"unknown sampler '{sampler}'. {near_miss(sampler, SAMPLERS)}")
-        return SAMPLERS[sampler](settings.flow)
-    if not isinstance(sampler, Sampler):
-        raise InputError(f"sampler must be a name or have a method fit(given, y, *, seed); got {sampler!r}")
-    return sampler
 
 
 def _name(value: Any) -> str:

@@ -12,9 +12,10 @@ from jax import Array
 from jax.typing import ArrayLike
 from jaxtyping import Float, PRNGKeyArray
 
+from forebear.errors import InputError, near_miss
 from forebear.flow.matching import matching_loss
 from forebear.flow.network import Network
-from forebear.flow.sampler import NetworkSampler
+from forebear.flow.sampler import NetworkSampler, Sampler
 from forebear.flow.settings import FlowSettings
 from forebear.flow.solve import Velocity, integrate
 
@@ -175,3 +176,19 @@ class MeanSampler(NetworkSampler):
 
 SAMPLERS = {"flow": FlowSampler, "gaussian": GaussianSampler, "mean": MeanSampler}
 """the names that `discover(sampler=…)` knows"""
+
+
+def find_sampler(sampler: str | Sampler, settings: FlowSettings) -> Sampler | NetworkSampler:
+    """A sampler by its name, with these settings, or the sampler itself.
+
+    >>> find_sampler("flwo", FlowSettings())
+    Traceback (most recent call last):
+    forebear.errors.InputError: unknown sampler 'flwo'. Did you mean 'flow'?
+    """
+    if isinstance(sampler, str):
+        if sampler not in SAMPLERS:
+            raise InputError(f"unknown sampler '{sampler}'. {near_miss(sampler, SAMPLERS)}")
+        return SAMPLERS[sampler](settings)
+    if not isinstance(sampler, Sampler):
+        raise InputError(f"sampler must be a name or have a method fit(given, y, *, seed); got {sampler!r}")
+    return sampler

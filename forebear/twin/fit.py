@@ -15,7 +15,7 @@ from forebear.data.table import Table, fingerprint
 from forebear.errors import InputError, check_whole, near_miss
 from forebear.flow.network import stack
 from forebear.flow.sampler import Law, NetworkLaw, NetworkSampler, Sampler, Task
-from forebear.flow.samplers import SAMPLERS, FlowSampler
+from forebear.flow.samplers import FlowSampler, find_sampler
 from forebear.flow.train import fit
 from forebear.kinds import kind_named
 from forebear.run.compiled import spare_maps
@@ -71,8 +71,9 @@ def fit_twin(
     stacked = [np.stack(y, axis=1)] if joint else [values[:, None] for values in y]
     rows, held_out = _split(table.rows, settings.held_out, rng)
     fit_seed = int(rng.integers(2**31))
-    fitter = _sampler(sampler, settings)
+    fitter = find_sampler(sampler, settings.flow)
     if isinstance(fitter, NetworkSampler):
+        fitter = replace(fitter, settings=settings.flow)
         lessons = fitter.prepare(table, tasks, stacked, rows, held_out, seed=fit_seed)
         laws = lessons.laws(told(fit(lessons.training, tick)))
         columns, model = laws[0].encoder.codes, _model(laws, fitter)
@@ -107,18 +108,6 @@ def _set_aside(table: Table, share: float, seed: int) -> np.ndarray:
             other = aside[column.values[aside] != seen[0]][:1]
             aside, rest = np.setdiff1d(aside, other), np.append(rest, other)
     return np.sort(aside)
-
-
-def _sampler(sampler: str | Sampler, settings: TwinSettings) -> Sampler | NetworkSampler:
-    if isinstance(sampler, str):
-        if sampler not in SAMPLERS:
-            raise InputError(f"unknown sampler '{sampler}'. {near_miss(sampler, SAMPLERS)}")
-        return SAMPLERS[sampler](settings.flow)
-    if isinstance(sampler, NetworkSampler):
-        return replace(sampler, settings=settings.flow)
-    if not isinstance(sampler, Sampler):
-        raise InputError(f"sampler must be a name or have a method fit(given, y, *, seed); got {sampler!r}")
-    return sampler
 
 
 def _foreign(

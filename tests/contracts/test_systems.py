@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from skeletons import skeleton
+from small_systems import SMALL
 
 from forebear import systems
 from forebear.data.question import ask, check_questions
@@ -19,15 +20,7 @@ from forebear.errors import InputError
 from forebear.systems import System
 
 SYSTEMS: dict[str, Callable[..., System]] = {
-    "lorenz63": lambda **k: systems.lorenz63(trajectories=20, steps=500, **k),
-    "lorenz63-residual": lambda **k: systems.lorenz63(residuals=True, trajectories=20, steps=500, **k),
-    "lorenz96": lambda **k: systems.lorenz96(pairs=300, **k),
-    "kraichnan-orszag": lambda **k: systems.kraichnan_orszag(trajectories=50, steps=200, **k),
-    "algebraic": systems.algebraic,
-    "heat": lambda **k: systems.heat(trajectories=100, steps=100, **k),
-    "pendulum": lambda **k: systems.pendulum(episodes=100, **k),
-    "langevin": lambda **k: systems.langevin(trajectories=20, points=15, burn_in=100, **k),
-    "michaelis-menten": lambda **k: systems.michaelis_menten(paths=20, duration=5.0, **k),
+    **SMALL,
     "lander": lambda **k: systems.lander(episodes=3, **k),
     "reacher": lambda **k: systems.reacher(rollouts=2, steps=60, **k),
     "fan": lambda **k: skeleton("system").fan(rows=10_000, **k),
