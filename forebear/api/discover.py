@@ -36,6 +36,7 @@ def discover(
     progress: bool | Listener | None = None,
     sampler: str | Sampler = "flow",
     joint: bool = False,
+    rows: str = "auto",
     **settings: Any,
 ) -> Found:
     """Find the few inputs that shape the whole conditional law of each target.
@@ -69,6 +70,9 @@ def discover(
             the interface of `forebear.Sampler`.
         joint: model all targets by one joint sampler, whose latents all enter the kernel; the targets must then
             have the same inputs.
+        rows: how rows hang together: "independent"; "ordered" (each follows the one before: time series, records of
+            a plant); the name of a column whose values tell episodes, batches or machines apart, the rows of which
+            may share something hidden; or "auto", judged from the data and told in `found.rows`.
         **settings: any field of `FlowSettings`, `KernelSettings` and `CertificateSettings`, `folds` and `subset`.
 
     Returns:
@@ -85,7 +89,7 @@ def discover(
     started = time.perf_counter()
     spare_maps()
     asked = Asked(
-        data, targets, candidates, keep, groups, periodic, rule, preset, sampler, joint, runs, seed, settings
+        data, targets, candidates, keep, groups, periodic, rule, preset, sampler, joint, runs, seed, settings, rows
     )
     problem, questions, settings_record, memory = prepared = prepare(asked, jobs)
     with ExitStack() as stack:

@@ -20,7 +20,7 @@ from forebear.discovery.certificate import Certificate
 from forebear.discovery.graphs import adjacency, graph_of, save_graph
 from forebear.discovery.path import Path
 from forebear.discovery.record import Discovery, load_discovery, save_discovery
-from forebear.discovery.tables import flat_table
+from forebear.discovery.tables import adjusted_table, flat_table
 from forebear.discovery.tables import save_table as write_flat_table
 from forebear.errors import InputError, check_whole
 from forebear.flow.sampler import Sampler
@@ -124,12 +124,76 @@ class Found:
 
     @property
     def certificates(self) -> dict[str, pd.DataFrame]:
-        """For each target one row per candidate: kept, p_value, effect, shift, statistic, moves; of the first run.
+        """For each target one row per candidate: kept, p_value, effect, limit, detectable, shift, limit_units,
+        statistic, moves.
 
-        For a removed candidate the p-value and effect tell whether the latents still depend on it, given the
-        chosen set; for a kept one whether they do when it alone is taken out.
+        `limit` is a 95% upper limit on the effect, `detectable` the effect that would have been found four times out
+        of five, both shares of what the kept inputs leave open; `limit_units` is about how far the limit could move
+        the target, in its own units. For a removed candidate the p-value and effect tell whether the latents still
+        depend on it, given the chosen set; for a kept one whether they do when it alone is taken out.
         """
         return {target: certificate.frame() for target, certificate in self.record.certificates().items()}
+
+    @property
+    def verdicts(self) -> dict[str, str]:
+        """For each target what may be concluded: "certified", "cannot tell" or "something is missing".
+
+        Certified: for every removed candidate, and for all together, a 95% upper limit on what it could still explain
+        of what the kept ones leave open lies below `margin`. `why` has the reasons of the two others.
+        """
+        return {target: certificate.verdict.word for target, certificate in self.record.certificates().items()}
+
+    @property
+    def why(self) -> dict[str, tuple[str, ...]]:
+        """For each target the reasons of its verdict, and what would help; none for a certified one."""
+        return {target: certificate.verdict.reasons for target, certificate in self.record.certificates().items()}
+
+    @property
+    def classes(self) -> dict[str, tuple[tuple[str, ...], ...]]:
+        """For each target groups of inputs that stand in for one another: a chosen one first, then the others."""
+        return {target: certificate.classes for target, certificate in self.record.certificates().items()}
+
+    @property
+    def cost(self) -> dict[str, pd.DataFrame]:
+        """For each target what pruning costs on held-out rows: a row for the log loss (negative log density) and one
+        for the CRPS, in standard deviations of the target, with columns pruned, full, difference, low and high.
+
+        The difference is that of the pruned law less the full one, with its 95% interval: positive when it costs.
+        """
+        return {target: certificate.cost_frame() for target, certificate in self.record.certificates().items()}
+
+    @property
+    def curves(self) -> dict[str, pd.DataFrame]:
+        """For each target the score of laws on fewer and fewer of the chosen inputs: kept, log_loss, share.
+
+        The share is that of what all chosen inputs bring: 0.99 says that one can do with these for a hundredth.
+        """
+        return {target: certificate.curve_frame() for target, certificate in self.record.certificates().items()}
+
+    def smallest(self, target: str, margin: float) -> tuple[str, ...]:
+        """The fewest of the chosen inputs that bring all but `margin` of what they bring together.
+
+        Judged by held-out log densities (`curves`); such a set suffices up to the margin, and is not certified.
+        """
+        self.record.check_target(target)
+        if not 0 <= margin <= 1:
+            raise InputError(f"margin must be a share between 0 and 1; got {margin!r}")
+        return self.record.certificates()[target].smallest(margin)
+
+    @property
+    def rows(self) -> str:
+        """How the rows were taken to hang together: "independent", "ordered", "grouped" or the column declared."""
+        return str(self.settings.get("rows", "independent"))
+
+    def adjusted(self, method: str = "holm") -> pd.DataFrame:
+        """p-values of all candidates of all targets, corrected for their number: target, candidate, kept, p_value,
+        adjusted.
+
+        Arguments:
+            method: "holm" bounds the chance of a single false edge, "fdr" the share of false edges among those below
+                a level, whatever their dependence (Benjamini and Yekutieli).
+        """
+        return adjusted_table(self.record, method)
 
     @property
     def effects(self) -> dict[str, pd.DataFrame]:
@@ -169,14 +233,19 @@ class Found:
                 "removed": list(path.removed),
                 "nsr": list(path.nsr),
                 "scores": self.record.first_scores(target),
-                "certificate": {u: {"p_value": v.p_value, "effect": v.effect} for u, v in verdicts.items()},
+                "certificate": {
+                    u: {"p_value": v.p_value, "effect": v.effect, "limit": v.limit, "detectable": v.detectable}
+                    for u, v in verdicts.items()
+                },
                 "frequency": frequencies[target],
+                **({} if certificate is None else certificate.conclusions()),
             }
         return {
             "version": __version__,
             "settings": dict(self.settings),
             "seconds": self.seconds,
             "notes": list(self.notes),
+            "rows": self.rows,
             "targets": targets,
         }
 

@@ -5,12 +5,17 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import pandas as pd
 
 from forebear.discovery.action import Action
+from forebear.discovery.cost import Cost, CurvePoint, Difference
 from forebear.discovery.dependence import TestResult
+from forebear.discovery.verdict import CANNOT_TELL, Verdict
 from forebear.errors import renamed
+
+EARLIER = Verdict(CANNOT_TELL, ("an earlier version made this certificate, without limits: discover again",))
 
 
 @dataclass(frozen=True)
@@ -33,19 +38,75 @@ class Certificate:
     level: float
     negligible: tuple[str, ...] = ()
     """removed candidates that are found in the latents, surely but too weakly to matter"""
+    verdict: Verdict = EARLIER
+    """what may be concluded"""
+    classes: tuple[tuple[str, ...], ...] = ()
+    """a kept candidate, and behind it those that can stand in for it"""
+    cost: Cost | None = None
+    """held-out scores of the law on the kept candidates against that on all"""
+    rows: int = 0
+    """rows that were tested"""
+    fresh: bool = False
+    """whether these are other rows than those that the search read"""
+    open_share: float = 1.0
+    """what the kept candidates leave open, as a share of the target's standard deviation"""
+    deviation: float = 1.0
+    """the standard deviation of the target, in its own units"""
+    margin: float = 0.075
+    """what a removed candidate may still explain of what is left open"""
 
     verdicts = renamed("verdicts", "tests")
 
     def frame(self) -> pd.DataFrame:
-        """One row per candidate: kept, p_value, effect, shift, statistic, moves.
+        """One row per candidate: kept, p_value, effect, limit, detectable, shift, limit_units, statistic, moves.
 
-        `moves` says which side of the law the strongest sign of the candidate lies in: location, scale or shape.
+        `limit` is the 95% upper limit on the effect, `limit_units` about how far that could still move the target, in
+        its own units; `detectable` the effect that would have been found four times out of five. `moves` says which
+        side of the law the strongest sign of the candidate lies in: location, scale or shape.
         """
-        return _frame(self.kept, self.tests)
+        return _frame(self.kept, self.tests, self.open_share * self.deviation)
+
+    @property
+    def limit(self) -> float:
+        """95% upper limit on what all removed candidates together could still explain of what is left open."""
+        return 0.0 if self.jointly is None else self.jointly.limit
+
+    def conclusions(self) -> dict[str, Any]:
+        """What a program may read of it, as plain values."""
+        return {
+            "verdict": self.verdict.word,
+            "why": list(self.verdict.reasons),
+            "classes": [list(names) for names in self.classes],
+            "limit": self.limit,
+            "rows_tested": self.rows,
+            "fresh_rows": self.fresh,
+            "cost": None if self.cost is None else self.cost_frame().to_dict("index"),
+        }
+
+    def cost_frame(self) -> pd.DataFrame:
+        """A row for either score: pruned, full, difference, low, high; no rows where none was measured."""
+        rows = {}
+        if self.cost is not None:
+            apart = {"log loss": self.cost.log_loss, "CRPS": self.cost.crps}
+            for place, (name, difference) in enumerate(apart.items()):
+                own = {"pruned": self.cost.pruned[place], "full": self.cost.full[place]}
+                rows[name] = {**own, **difference._asdict()}
+        return pd.DataFrame.from_dict(rows, orient="index", columns=["pruned", "full", *Difference._fields])
+
+    def curve_frame(self) -> pd.DataFrame:
+        """A row for each of nested sets: kept, log_loss, share."""
+        points = () if self.cost is None else self.cost.curve
+        return pd.DataFrame([point._asdict() for point in points], columns=list(CurvePoint._fields))
+
+    def smallest(self, margin: float) -> tuple[str, ...]:
+        """The fewest kept candidates that bring all but a share of what they bring together."""
+        points = () if self.cost is None else self.cost.curve
+        return min((p.kept for p in points if p.share >= 1 - margin), key=len, default=self.kept)
 
     def alternative_frames(self) -> dict[tuple[str, ...], pd.DataFrame]:
         """The same for each of the other sets."""
-        return {kept: _frame(kept, tests) for kept, tests in self.alternatives.items()}
+        open_units = self.open_share * self.deviation
+        return {kept: _frame(kept, tests, open_units) for kept, tests in self.alternatives.items()}
 
     def actions_frame(self) -> pd.DataFrame:
         """One row per ancestor: shares of location, scale and shape, and the largest of them in a word.
@@ -63,33 +124,22 @@ class Certificate:
         return frame
 
 
-def _frame(kept: Sequence[str], tests: Mapping[str, TestResult]) -> pd.DataFrame:
+_COLUMNS = ("kept", "p_value", "effect", "limit", "detectable", "shift", "limit_units", "statistic", "moves")
+
+
+def _frame(kept: Sequence[str], tests: Mapping[str, TestResult], open_units: float) -> pd.DataFrame:
     rows = {
         candidate: {
             "kept": candidate in kept,
             "p_value": result.p_value,
             "effect": result.effect,
+            "limit": result.limit,
+            "detectable": result.detectable,
             "shift": result.shift,
+            "limit_units": math.sqrt(result.limit) * open_units,
             "statistic": result.statistic,
             "moves": ("location", "scale", "shape")[min(result.order, 3) - 1],
         }
         for candidate, result in tests.items()
     }
-    columns = ["kept", "p_value", "effect", "shift", "statistic", "moves"]
-    return pd.DataFrame.from_dict(rows, orient="index", columns=columns)
-
-
-def holm(p_values: Mapping[str, float], level: float) -> set[str]:
-    """The names rejected at a family-wise level, by Holm's step-down rule.
-
-    >>> sorted(holm({"a": 0.001, "b": 0.03, "c": 0.02}, level=0.05))
-    ['a', 'b', 'c']
-    >>> sorted(holm({"a": 0.001, "b": 0.03, "c": 0.04}, level=0.05))
-    ['a']
-    """
-    rejected: set[str] = set()
-    for place, name in enumerate(sorted(p_values, key=lambda n: p_values[n])):
-        if p_values[name] * (len(p_values) - place) > level or math.isnan(p_values[name]):
-            break
-        rejected.add(name)
-    return rejected
+    return pd.DataFrame.from_dict(rows, orient="index", columns=list(_COLUMNS))

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 
 from forebear.discovery.certificate import Certificate
+from forebear.discovery.cost import Cost, losses, paired, score_curve
 from forebear.discovery.coupling import couple
 from forebear.discovery.dependence import TestResult
 from forebear.discovery.problem import ALONE, Context, Problem, read
-from forebear.discovery.search import SetEvidence, drop, search
+from forebear.discovery.search import SetEvidence, drop, replaced, search
+from forebear.discovery.structure import RowStructure
 from forebear.discovery.subsets import SharedFlow
 from forebear.discovery.tester import CertificateSettings, SetTests
-from forebear.storage.checkpoint import Entries
+from forebear.discovery.verdict import SURE_COST, verdict_of
+from forebear.storage.checkpoint import Entries, Journal
 
 # The share of the work on certificates that training and the first search are, about; to tell progress.
 _SEARCHED = 0.5
@@ -32,6 +36,14 @@ class CertificateSearch:
         self.looks = 0
         self.notes = dict.fromkeys(note for test in tests for note in test.tester.notes)
 
+    def confirm(self) -> None:
+        """From now on, test on rows that the search has not read, where there are enough of them."""
+        testers = self.flow.confirming([test.tester for test in self.tests])
+        if testers[0] is not self.tests[0].tester:
+            self.tests = [
+                SetTests(tester, _journal(self.context, f"confirmed-{place}")) for place, tester in enumerate(testers)
+            ]
+
     def look_again(
         self, numbers: Sequence[int], doubtful: Sequence[frozenset[str]], sure: Sequence[frozenset[str]]
     ) -> list[SetTests]:
@@ -41,6 +53,10 @@ class CertificateSearch:
         testers = self.flow.closer_testers(numbers, doubtful, sure, seed, name, self.context)
         self.notes.update(dict.fromkeys(note for tester in testers for note in tester.notes))
         return [SetTests(tester) for tester in testers]
+
+
+def _journal(context: Context, name: str) -> Journal[frozenset[str], SetEvidence]:
+    return context.kept.journal(name, Entries(frozenset[str], SetEvidence))
 
 
 class Certificates(NamedTuple):
@@ -57,12 +73,14 @@ def search_sets(problem: Problem, number: int, context: Context = ALONE) -> Cert
     """
     batch, rows = problem.batches[number], read(problem, number)
     rng = np.random.default_rng(np.random.SeedSequence((*batch.seed, _OWN_NUMBERS)))
-    fold = rng.permutation(rows.table.rows) % max(2, problem.settings.folds)
+    structure, count = rows.structure, rows.table.rows
+    fold = structure.folds(count, max(2, problem.settings.folds), rng)
     y = [rows.y[question.target] for question in batch.questions]
-    seed, order = int(rng.integers(2**31)), rng.permutation(rows.table.rows)
-    flow = SharedFlow.of(rows.table, batch.questions, y, fold, problem.settings.certificate, order)
+    seed, order = int(rng.integers(2**31)), structure.order(count, rng)
+    settings, targets = problem.settings.certificate, problem.targets
+    flow = SharedFlow.of(rows.table, batch.questions, y, fold, settings, order, structure, targets)
     tests = [
-        SetTests(tester, context.kept.journal(f"examined-{place}", Entries(frozenset[str], SetEvidence)))
+        SetTests(tester, _journal(context, f"examined-{place}"))
         for place, tester in enumerate(flow.testers(seed, context))
     ]
     for place, test in enumerate(tests):
@@ -89,15 +107,106 @@ def certify_targets(
     searched: CertificateSearch, starts: Sequence[Sequence[Sequence[str]]], context: Context = ALONE
 ) -> list[Certificate]:
     """The certificate of each target alone, from these starts."""
-    tests = searched.tests
     ends = []
-    for number, (test, own) in enumerate(zip(tests, starts, strict=True)):
-        ends.append(list(dict.fromkeys(search(test.examine, start) for start in own)))
-        context.tick("certify", _SEARCHED + (1 - _SEARCHED) * 0.6 * (number + 1) / len(tests))
-    best = [_smallest(test, own) for test, own in zip(tests, ends, strict=True)]
+    for number, (test, own) in enumerate(zip(searched.tests, starts, strict=True)):
+        ends.append(_ends(test, own))
+        context.tick("certify", _SEARCHED + (1 - _SEARCHED) * 0.6 * (number + 1) / len(searched.tests))
+    best = [_best_end(test, own, searched.flow) for test, own in zip(searched.tests, ends, strict=True)]
+    searched.confirm()
     _look_closer(searched, best)
     context.tick("certify", _SEARCHED + (1 - _SEARCHED) * 0.8)
-    return [_certificate(test, kept, own) for test, kept, own in zip(tests, best, ends, strict=True)]
+    tests, flow = searched.tests, searched.flow
+    costs = [_cost(test, kept, _structure(test, flow)) for test, kept in zip(tests, best, strict=True)]
+    _win_back(searched, best, costs)
+    return [_certificate(searched, number, best[number], ends[number], costs[number]) for number in range(len(best))]
+
+
+def _ends(tests: SetTests, starts: Sequence[Sequence[str]]) -> list[frozenset[str]]:
+    """Where the search ends from these starts, and from where one member of an end is given up for others."""
+    ends: list[frozenset[str]] = []
+    for start in starts:
+        ends.append(search(tests.examine, start, ends))
+    for end in list(dict.fromkeys(ends)):
+        ends += [other for member in sorted(end) if (other := replaced(tests.examine, end, member)) is not None]
+    return list(dict.fromkeys(ends))
+
+
+# Standard errors of the difference of held-out scores from which a larger end of the search is the better one.
+_BETTER_END = 2.0
+
+
+def _best_end(tests: SetTests, ends: Sequence[frozenset[str]], flow: SharedFlow) -> frozenset[str]:
+    """The end to go on with: a larger one only if it predicts held-out rows better; ties by column order."""
+    candidates = list(tests.tester.question.candidates)
+    ranked = sorted(ends, key=lambda end: (len(end), [name not in end for name in candidates]))
+    best = ranked[0]
+    for end in ranked[1:]:
+        better = paired(losses(tests.log_scores(best)), losses(tests.log_scores(end)), _structure(tests, flow))
+        if better.costs(_BETTER_END if len(end) > len(best) else 0.0):
+            best = end
+    return best
+
+
+def _structure(tests: SetTests, flow: SharedFlow) -> RowStructure:
+    """Of the rows that laws are scored on."""
+    dependence = tests.tester.dependence
+    groups = None if dependence is None or dependence.groups is None else dependence.groups[tests.tester.scored]
+    return replace(flow.structure, groups=groups)
+
+
+# A removed candidate may win back what pruning costs if its own p-value is below this.
+_NEAR = 0.05
+
+
+def _win_back(searched: CertificateSearch, best: list[frozenset[str]], costs: list[Cost]) -> None:
+    """Where pruning seems to cost something, ask laws trained for the two sets alone, and keep what wins it back.
+
+    A flow that serves every subset serves large ones better than small ones, so its word alone does not count.
+    """
+    doubtful = [number for number, cost in enumerate(costs) if _costs(cost)]
+    if not doubtful:
+        return
+    everything = [frozenset(searched.tests[number].tester.question.candidates) for number in doubtful]
+    costs_of = _dedicated_costs(searched, doubtful, [best[number] for number in doubtful], everything)
+    for number, cost in zip(doubtful, costs_of, strict=True):
+        costs[number] = cost._replace(curve=costs[number].curve)
+        if not _costs(cost):
+            continue
+        tests = searched.tests[number]
+        near = [name for name, result in tests.examine(best[number]).tests.items() if result.p_value < _NEAR]
+        if near:
+            best[number] = best[number] | set(near)
+            structure = _structure(tests, searched.flow)
+            best[number] = drop(tests.examine, best[number], among=_idle(tests, best[number], near, structure))
+            costs[number] = _cost(tests, best[number], structure)
+
+
+def _costs(cost: Cost) -> bool:
+    return cost.log_loss.costs(SURE_COST) and cost.crps.costs(SURE_COST)
+
+
+def _idle(tests: SetTests, kept: frozenset[str], near: Sequence[str], structure: RowStructure) -> frozenset[str]:
+    """Of those that came back, the ones that bring nothing."""
+    own = losses(tests.log_scores(kept))
+    without = {name: paired(losses(tests.log_scores(kept - {name})), own, structure) for name in near}
+    return frozenset(name for name, loss in without.items() if not loss.costs(_BETTER_END))
+
+
+def _dedicated_costs(
+    searched: CertificateSearch,
+    numbers: Sequence[int],
+    best: Sequence[frozenset[str]],
+    everything: Sequence[frozenset[str]],
+) -> list[Cost]:
+    """What laws trained for these sets alone lose against laws trained for all candidates."""
+    none = [frozenset[str]()] * (2 * len(numbers))
+    laws = searched.look_again([*numbers, *numbers], none, [*best, *everything])
+    return [
+        _cost_of(pruned, full, kept, whole, _structure(pruned, searched.flow))
+        for pruned, full, kept, whole in zip(
+            laws[: len(numbers)], laws[len(numbers) :], best, everything, strict=True
+        )
+    ]
 
 
 # Looks at most: a set that still does not pass then is reported as such.
@@ -107,7 +216,7 @@ _WEAK = 0.05
 
 
 def _look_closer(searched: CertificateSearch, best: list[frozenset[str]]) -> None:
-    """Where a kept candidate is weak, or something still shows that does not matter, ask flows made for that set.
+    """Where a kept candidate is weak, or something still shows, ask flows made for that set.
 
     Changes `best` where they know better.
     """
@@ -131,10 +240,6 @@ def _look_closer(searched: CertificateSearch, best: list[frozenset[str]]) -> Non
         again = missing
 
 
-def _smallest(tests: SetTests, ends: Sequence[frozenset[str]]) -> frozenset[str]:
-    return min(ends, key=lambda kept: (len(kept), -_least_p(tests.examine(kept))))
-
-
 def _weak(tests: SetTests, kept: frozenset[str]) -> frozenset[str]:
     return frozenset(
         candidate for candidate in kept if tests.examine(kept - {candidate}).tests[candidate].shift < _WEAK
@@ -142,58 +247,118 @@ def _weak(tests: SetTests, kept: frozenset[str]) -> frozenset[str]:
 
 
 def _not_clean(tests: SetTests, kept: frozenset[str]) -> bool:
-    """Whether something is still found in the latents, too little to matter: often a misfit of the flow."""
+    """Whether something is still found in the latents: often a misfit of the flow."""
     evidence = tests.examine(kept)
     joint = evidence.jointly
-    return joint is not None and joint.p_value < tests.tester.settings.level
+    return not evidence.passes or (joint is not None and joint.p_value < tests.tester.level)
 
 
-def _certificate(tests: SetTests, best: frozenset[str], ends: Sequence[frozenset[str]]) -> Certificate:
-    candidates = list(tests.tester.question.candidates)
+def _certificate(
+    searched: CertificateSearch, number: int, best: frozenset[str], ends: Sequence[frozenset[str]], cost: Cost
+) -> Certificate:
+    tests, flow = searched.tests[number], searched.flow
+    tester, settings = tests.tester, tests.tester.settings
+    candidates = list(tester.question.candidates)
     evidence = tests.examine(best)
-    others = [end for end in (*ends, *_swaps(tests, best)) if end != best and len(end) <= len(best)]
+    others = _others(tests, best, ends, _structure(tests, flow))
+    kept, rows = tuple(candidate for candidate in candidates if candidate in best), len(tester.x)
+    results = _results(tests, best)
+    needed, classes = {candidate: results[candidate] for candidate in kept}, _classes(candidates, best, others)
     return Certificate(
-        tuple(candidate for candidate in candidates if candidate in best),
+        kept,
         evidence.passes,
-        all(end >= best for end in ends),
-        _results(tests, best),
+        all(end == best for end in ends),
+        results,
         evidence.jointly,
         {tuple(u for u in candidates if u in other): _results(tests, other) for other in others},
-        {candidate: tests.action(best, candidate) for candidate in candidates if candidate in best},
-        tests.tester.settings.level,
+        {candidate: tests.action(best, candidate) for candidate in kept},
+        settings.level,
         tuple(
             candidate
             for candidate in candidates
-            if candidate not in best and _negligible(evidence, candidate, tests.tester.settings)
+            if candidate not in best and _negligible(evidence, candidate, settings, tester.level)
         ),
+        verdict_of(evidence, needed, settings.margin, tester.level, rows, flow.structure, classes, cost),
+        classes,
+        cost,
+        rows,
+        flow.fresh,
+        tester.unexplained(best),
+        float(flow.y[number].std()),
+        settings.margin,
+    )
+
+
+def _cost(tests: SetTests, best: frozenset[str], structure: RowStructure) -> Cost:
+    """What the law on the set loses against the law on all candidates, by one flow that serves both."""
+    everything = frozenset(tests.tester.question.candidates)
+    kept = [candidate for candidate in tests.tester.question.candidates if candidate in best]
+    curve = score_curve(kept, lambda some: losses(tests.log_scores(some)))
+    return _cost_of(tests, tests, best, everything, structure)._replace(curve=curve)
+
+
+def _cost_of(
+    pruned: SetTests, full: SetTests, best: frozenset[str], everything: frozenset[str], structure: RowStructure
+) -> Cost:
+    """The same of laws that may be of different flows, on rows that neither has seen."""
+    own, whole = losses(pruned.log_scores(best)), losses(full.log_scores(everything))
+    own_crps, whole_crps = pruned.tester.crps(best), full.tester.crps(everything)
+    some = structure.take(np.searchsorted(pruned.tester.scored, pruned.tester.ranked))
+    return Cost(
+        paired(own, whole, structure),
+        paired(own_crps, whole_crps, some),
+        (float(own.mean()), float(own_crps.mean())),
+        (float(whole.mean()), float(whole_crps.mean())),
+        (),
     )
 
 
 def _results(tests: SetTests, kept: frozenset[str]) -> dict[str, TestResult]:
     """Of a removed candidate: given the set; of a kept one: when it alone is taken out of it."""
-    sources = {candidate: kept - {candidate} for candidate in tests.tester.question.candidates}
-    return {candidate: tests.examine(source).tests[candidate] for candidate, source in sources.items()}
+    results = {}
+    for candidate in tests.tester.question.candidates:
+        evidence = tests.examine(kept - {candidate})
+        alone, jointly = evidence.tests[candidate], evidence.jointly
+        # What shows only together with others speaks for each of them.
+        together = jointly if jointly is not None and candidate in kept and candidate in jointly.candidates else alone
+        results[candidate] = together if together.p_value < alone.p_value else alone
+    return results
 
 
-def _negligible(evidence: SetEvidence, candidate: str, settings: CertificateSettings) -> bool:
+def _negligible(evidence: SetEvidence, candidate: str, settings: CertificateSettings, level: float) -> bool:
     result = evidence.tests[candidate]
-    return result.p_value * len(evidence.tests) < settings.level and not settings.matters(result)
-
-
-def _least_p(evidence: SetEvidence) -> float:
-    return min((result.p_value for result in evidence.tests.values()), default=1.0)
+    return result.p_value * len(evidence.tests) < level and not settings.matters(result)
 
 
 # How many stand-ins are tried for each kept candidate.
-_STAND_INS = 2
+_STAND_INS = 3
 
 
-def _swaps(tests: SetTests, best: frozenset[str]) -> list[frozenset[str]]:
-    """Sets that pass with one kept candidate replaced by one that shows when it is gone."""
-    found = []
+def _others(
+    tests: SetTests, best: frozenset[str], ends: Sequence[frozenset[str]], structure: RowStructure
+) -> list[frozenset[str]]:
+    """Sets, no larger, that pass and predict as well: other ends of the search, and sets with one kept candidate
+    replaced by one that shows when it is gone."""
+    tried = [end for end in ends if len(end) <= len(best)]
     for candidate in sorted(best):
         evidence = tests.examine(best - {candidate})
-        shown = sorted(evidence.rejected - {candidate}, key=lambda u: -evidence.tests[u].statistic)
-        swapped = [best - {candidate} | {other} for other in shown[:_STAND_INS]]
-        found += [kept for kept in swapped if tests.examine(kept).passes]
+        shown = sorted(evidence.rejected - {candidate}, key=lambda u: (-evidence.tests[u].statistic, u))
+        tried += [best - {candidate} | {other} for other in shown[:_STAND_INS]]
+    found = []
+    for kept in dict.fromkeys(tried):
+        if kept != best and tests.examine(kept).passes:
+            loss = paired(losses(tests.log_scores(kept)), losses(tests.log_scores(best)), structure)
+            found += [] if loss.costs(_BETTER_END) else [kept]
     return found
+
+
+def _classes(
+    candidates: Sequence[str], best: frozenset[str], others: Sequence[frozenset[str]]
+) -> tuple[tuple[str, ...], ...]:
+    """A kept candidate first, then those that can stand in for it, in the order of the table."""
+    stand_ins: dict[str, set[str]] = {}
+    for other in others:
+        gone, instead = best - other, other - best
+        if len(gone) == len(instead) == 1:
+            stand_ins.setdefault(next(iter(gone)), set()).update(instead)
+    return tuple((name, *(u for u in candidates if u in stand_ins[name])) for name in candidates if name in stand_ins)

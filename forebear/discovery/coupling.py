@@ -15,8 +15,10 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from forebear.discovery.action import Action
-from forebear.discovery.certificate import Certificate, holm
-from forebear.discovery.dependence import TestResult, judge, latent_features, probe_candidate
+from forebear.discovery.certificate import Certificate
+from forebear.discovery.dependence import TestResult, judge, probe_candidate
+from forebear.discovery.multiple import holm
+from forebear.discovery.residuals import latent_features
 from forebear.discovery.tester import SetTests
 
 # Features of either latent in a product: the third one of both sees dependence in the tails.
@@ -92,7 +94,7 @@ def _test(pair: tuple[int, int], tests: Sequence[SetTests], kept: frozenset[str]
     left, right = (latent_features(test.latents(kept))[:, :_ORDERS] for test in tests)
     products = clearing((left[:, :, None] * right[:, None, :]).reshape(len(left), -1))
     return [
-        _Finding(pair, candidate, judge(products, probe_candidate(candidate, columns, given), clearing))
+        _Finding(pair, candidate, judge(candidate, products, probe_candidate(columns, given), clearing))
         for candidate, columns in removed.items()
     ]
 

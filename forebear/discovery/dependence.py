@@ -1,45 +1,47 @@
 """Does the latent of a row still depend on an input, once the kept inputs are accounted for?
 
 Every variable becomes a few bounded features: Legendre polynomials of its ranks, indicators of its levels, waves of
-its angle. Latent features and input features are both cleared of what the kept inputs explain (linear regression on
-features of those, products of pairs included). If the latent is independent of the input given the kept ones, every
-product of a cleared latent feature and a cleared input feature has mean zero; its t statistic says whether it does. A
-misfit of the flow in the kept inputs matters only through the product of two small errors, so that dependence among
-inputs does not leak into the answer.
+its angle; of the latent also scores of its tails. Latent features and input features are both cleared of what the
+kept inputs explain (linear regression on features of those, products of pairs included). If the latent is independent
+of the input given the kept ones, every product of a cleared latent feature and a cleared input feature has mean zero;
+its t statistic says whether it does. A misfit of the flow in the kept inputs matters only through the product of two
+small errors, so that dependence among inputs does not leak into the answer.
 
 The p-value is that of the largest statistic among all products (Sidak): the features are close to orthogonal, so this
-is close to exact, and needs no resampling. Rows that follow each other in a table are often dependent (trajectories
-with hidden variables), so the variance of a product is the larger of two: that of single rows, and that of blocks of
-neighbouring rows.
+is close to exact, and needs no resampling. Half of the level goes to plain effects, a shift of the location or of the
+spread along the input: small tables show little else. Rows that hang together are worth fewer than they are, see
+`forebear.discovery.effective`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Float, Int
-from scipy.linalg import cho_factor, cho_solve
-from scipy.special import log_ndtr, ndtr
+from scipy.special import log_ndtr, ndtri, stdtrit
 
-from forebear.data.table import Column
+from forebear.discovery.effective import FEWEST, Inflation, RowDependence, normal_equivalent
+from forebear.discovery.residuals import (
+    LATENT_ORDERS,
+    Residualiser,
+    latent_features,
+    products,
+    tail_features,
+)
+from forebear.discovery.residuals import features as features
 from forebear.kernel.threads import cores
-from forebear.kinds import kind_named
-from forebear.kinds.bounded import legendre
-
-LATENT_ORDERS = 6
-"""Legendre polynomials of the latent: the first moves with its location, the second with its spread, the others
-with its shape"""
 
 
 class TestResult(NamedTuple):
     """What the test says of one removed candidate, or of all of them together."""
 
     statistic: float
-    """largest |t| of a product of features"""
+    """largest |t| of a product of features, as a standard normal value"""
     p_value: float
     effect: float
     """squared correlation of that pair of cleared features, less what chance alone gives: the share of the variance
@@ -51,225 +53,84 @@ class TestResult(NamedTuple):
     shift: float = 0.0
     """the effect in the target's own units: about how far the candidate moves the law, as a share of the target's
     standard deviation (root of the effect, times the share of that deviation which the kept inputs leave open)"""
+    limit: float = 1.0
+    """95% upper limit on the effect"""
+    detectable: float = 1.0
+    """the effect that would have been found four times out of five"""
+    rows: float = np.inf
+    """independent rows that those tested are worth, for the product of features with the fewest"""
 
     __test__ = False  # not a class of tests, whatever pytest makes of its name
 
 
-def features(column: Column) -> Float[np.ndarray, "rows features"]:
-    """Bounded features (rows, some), most telling first, each with mean about 0 and variance about 1.
+class Features(NamedTuple):
+    """Features of a column, and how slow they are."""
 
-    >>> from forebear.data.table import Column
-    >>> features(Column("x", "real", np.arange(5.0))).shape
-    (5, 8)
-    """
-    return kind_named(column.kind).test_features(column.values, column)
+    values: np.ndarray
+    """(rows, features)"""
+    memory: np.ndarray | None = None
+    """(features, lags) autocorrelations; None where rows do not follow each other"""
 
+    def first(self, count: int) -> Features:
+        """The most telling ones."""
+        return Features(self.values[:, :count], None if self.memory is None else self.memory[:count])
 
-def latent_features(z: Float[np.ndarray, " rows"]) -> Float[np.ndarray, "rows orders"]:
-    """Features (rows, orders) of a latent (rows,), orthonormal when it is standard normal.
-
-    >>> z = np.random.default_rng(0).normal(size=100_000)
-    >>> bool(abs(np.cov(latent_features(z).T) - np.eye(LATENT_ORDERS)).max() < 0.03)
-    True
-    """
-    return legendre(2 * ndtr(z) - 1, LATENT_ORDERS)
-
-
-def _products(
-    left: Float[np.ndarray, "rows left"], right: Float[np.ndarray, "rows right"]
-) -> Float[np.ndarray, "rows left*right"]:
-    return (left[:, :, None] * right[:, None, :]).reshape(len(left), -1)
-
-
-# (features of a column, those in products of pairs): the richest that leaves this many rows per feature.
-_RICHNESS = ((8, 8), (8, 6), (8, 4), (8, 3), (6, 3), (6, 2), (5, 1), (3, 1), (3, 0), (1, 0))
-_ROWS_PER_FEATURE = 10
-RIDGE = 1e-9
-
-
-def richness(widths: Sequence[int], rows: int) -> tuple[int, int]:
-    """Features of a kept column to clear with, and those in products of pairs, where there are so many of each.
-
-    >>> richness([8], rows=1_000), richness([8] * 20, rows=1_000)
-    ((8, 8), (3, 0))
-    """
-    for single, pair in _RICHNESS:
-        crossed = sum(min(a, pair) * min(b, pair) for a, b in combinations(widths, 2))
-        if (1 + sum(min(width, single) for width in widths) + crossed) * _ROWS_PER_FEATURE <= rows:
-            return single, pair
-    return _RICHNESS[-1]
-
-
-class Residualiser:
-    """Takes out of any features what the kept columns explain.
-
-    >>> x = np.random.default_rng(0).normal(size=1000)
-    >>> clearing = Residualiser([features(Column("x", "real", x))], rows=1000)
-    >>> bool(abs(clearing(np.exp(x)[:, None])).std() < 0.2 * np.exp(x).std())
-    True
-    """
-
-    def __init__(self, kept: Sequence[np.ndarray], rows: int):
-        single, pair = richness([f.shape[1] for f in kept], rows)
-        self.design = design = self._design(kept, rows, single, pair)
-        # By the normal equations, in a fifth of the time that orthogonal directions take. Features are bounded and
-        # close to orthogonal; where two are not (copies of an input), a small ridge decides: nothing depends on how.
-        squares = design.T @ design
-        squares[np.diag_indices(len(squares))] += RIDGE * rows
-        self.factor = cho_factor(squares, check_finite=False, overwrite_a=True)
-
-    @property
-    def count(self) -> int:
-        """Features that are cleared with."""
-        return self.design.shape[1]
+    def times(self, other: Features) -> Features:
+        """Every one with every other. Autocorrelations of independent series multiply."""
+        values = products(self.values, other.values)
+        if self.memory is None or other.memory is None:
+            return Features(values)
+        return Features(values, (self.memory[:, None] * other.memory).reshape(values.shape[1], -1))
 
     @staticmethod
-    def _design(kept: Sequence[np.ndarray], rows: int, single: int, pair: int) -> np.ndarray:
-        parts = [np.ones((rows, 1)), *(f[:, :single] for f in kept)]
-        if pair:
-            parts += [_products(a[:, :pair], b[:, :pair]) for a, b in combinations(kept, 2)]
-        return np.concatenate(parts, axis=1)
+    def joined(parts: Sequence[Features]) -> Features:
+        """Side by side."""
+        memories = [part.memory for part in parts if part.memory is not None]
+        values = np.concatenate([part.values for part in parts], axis=1)
+        return Features(values, np.concatenate(memories) if len(memories) == len(parts) else None)
 
-    def __call__(self, values: Float[np.ndarray, "rows some"]) -> Float[np.ndarray, "rows some"]:
-        """The residuals of values (rows, some)."""
-        return values - self.design @ cho_solve(self.factor, self.design.T @ values, check_finite=False)
+
+def all_latent_features(z: Float[np.ndarray, " rows"]) -> Float[np.ndarray, "rows orders+tails"]:
+    """Polynomials of a latent (rows,), and behind them the scores of its tails."""
+    return np.concatenate([latent_features(z), tail_features(z)], axis=1)
 
 
 class Probe(NamedTuple):
-    """Features to hold against the latents, and the candidates each of them comes from."""
+    """Features to hold against the latents."""
 
-    values: np.ndarray
-    sources: list[tuple[str, ...]]
-
-
-SINGLE, PAIR = 5, 3
+    own: Features
+    ranks: Int[np.ndarray, " features"]
+    """the place of a feature in its column; of a product, beyond all"""
 
 
-def probe_candidate(name: str, columns: Sequence[np.ndarray], kept: Sequence[np.ndarray]) -> Probe:
+# Features of either column in a product. Tails are held against the first features of an input alone, plain effects
+# are location and spread against the first.
+PAIR, TAIL_RANKS, PLAIN_RANKS, PLAIN_ORDERS = 3, 2, 1, 2
+CROSSED = 1_000
+"""rank of a product"""
+
+
+def probe_candidate(columns: Sequence[Features], kept: Sequence[Features]) -> Probe:
     """Features of a candidate alone, and together with each kept column and within the candidate."""
-    own = [f[:, :SINGLE] for f in columns]
-    own += [_products(a[:, :PAIR], b[:, :PAIR]) for a, b in combinations(columns, 2)]
-    own += [_products(a[:, :PAIR], k[:, :PAIR]) for a in columns for k in kept]
-    values = np.concatenate(own, axis=1)
-    return Probe(values, [(name,)] * values.shape[1])
+    crossed = [a.first(PAIR).times(b.first(PAIR)) for a, b in combinations(columns, 2)]
+    crossed += [a.first(PAIR).times(k.first(PAIR)) for a in columns for k in kept]
+    ranks = [np.arange(column.values.shape[1]) for column in columns]
+    ranks += [np.full(pair.values.shape[1], CROSSED) for pair in crossed]
+    return Probe(Features.joined([*columns, *crossed]), np.concatenate(ranks))
 
 
-Candidates = Mapping[str, Sequence[np.ndarray]]
+Candidates = Mapping[str, Sequence[Features]]
 """features of the columns of each candidate"""
 
 
-def judge_each(
-    latents: Float[np.ndarray, "rows orders"],
-    candidates: Candidates,
-    kept: Sequence[np.ndarray],
-    clearing: Residualiser,
-) -> dict[str, MaxStatistic]:
-    """Each candidate alone, and with the kept columns; `latents` are already cleared."""
-
-    def one(name: str) -> MaxStatistic:
-        return _measure(latents, probe_candidate(name, candidates[name], kept), clearing)
-
-    with ThreadPoolExecutor(cores()) as pool:
-        return dict(zip(candidates, pool.map(one, candidates), strict=True))
+def wanted_products(orders: int, ranks: Int[np.ndarray, " features"]) -> np.ndarray:
+    """Which latent features (orders) are held against which features of a probe."""
+    return (np.arange(orders)[:, None] < LATENT_ORDERS) | (ranks < TAIL_RANKS)
 
 
-# Products of two removed candidates: this many features of each column, fewer when there are very many pairs.
-JOINT_PAIR, MOST_JOINT = 2, 6_000
-# Features of a candidate that are multiplied at once with those of all candidates after it.
-_AT_A_TIME = 32
-
-
-def judge_pairs(
-    latents: Float[np.ndarray, "rows orders"], candidates: Candidates, clearing: Residualiser
-) -> list[MaxStatistic]:
-    """Products of features of two candidates, so that interactions are seen that neither shows alone.
-
-    The features are cleared and then multiplied: all products with one latent feature are one product of matrices.
-    """
-    pairs = len(candidates) * (len(candidates) - 1) // 2
-    each = JOINT_PAIR if pairs * JOINT_PAIR**2 <= MOST_JOINT else 1
-    columns = [column[:, :each] for candidate in candidates.values() for column in candidate]
-    owner = np.repeat(
-        np.arange(len(candidates)),
-        [sum(c[:, :each].shape[1] for c in candidate) for candidate in candidates.values()],
-    )
-    cleared, alive = _clear(np.concatenate(columns, axis=1), clearing)
-    owner, names = owner[alive], list(candidates)
-    if not len(owner):
-        return []
-    starts = range(0, int(np.searchsorted(owner, owner[-1])), _AT_A_TIME)
-
-    def some(start: int) -> MaxStatistic:
-        left, right = slice(start, start + _AT_A_TIME), slice(start, None)
-        return _strongest_pair(
-            latents, cleared[:, left], cleared[:, right], owner[left], owner[right], clearing, names
-        )
-
-    with ThreadPoolExecutor(cores()) as pool:
-        return list(pool.map(some, starts))
-
-
-def _strongest_pair(
-    latents: Float[np.ndarray, "rows orders"],
-    left: Float[np.ndarray, "rows left"],
-    right: Float[np.ndarray, "rows right"],
-    left_owner: Int[np.ndarray, " left"],
-    right_owner: Int[np.ndarray, " right"],
-    clearing: Residualiser,
-    names: Sequence[str],
-) -> MaxStatistic:
-    wanted = left_owner[:, None] < right_owner
-    best = MaxStatistic(0.0, 0.0, 1, (), 0)
-    for order in range(latents.shape[1]):
-        weighted = latents[:, order, None] * left
-        mean, deviation = _moments(weighted, right)
-        statistic = np.sqrt(len(latents) - clearing.count) * np.abs(mean) / deviation * wanted
-        if statistic.max() > best.statistic:
-            i, j = np.unravel_index(int(np.argmax(statistic)), statistic.shape)
-            product = left[:, i] * right[:, j]
-            correlation = mean[i, j] ** 2 / (latents[:, order].var() * max(float(product.var()), 1e-300))
-            candidates = (names[int(left_owner[i])], names[int(right_owner[j])])
-            best = MaxStatistic(float(statistic[i, j]), float(correlation), order + 1, candidates, 0)
-    return best._replace(tests=int(wanted.sum()) * latents.shape[1])
-
-
-class HostTest:
-    """The test of one set: given the columns `kept`, what do the latents know of each of the `candidates`?
-
-    `columns` are features by name, `candidates` names of columns by candidate. The same for a GPU is in
-    `forebear.discovery.dependence_device`.
-    """
-
-    def __init__(
-        self, columns: Mapping[str, np.ndarray], kept: Sequence[str], candidates: Mapping[str, Sequence[str]]
-    ):
-        self.kept = [columns[name] for name in kept]
-        self.candidates = {candidate: [columns[name] for name in names] for candidate, names in candidates.items()}
-        self.clear = Residualiser(self.kept, len(next(iter(columns.values()))))
-
-    def each(self, latents: Float[np.ndarray, "rows orders"]) -> dict[str, MaxStatistic]:
-        """Every candidate alone, and with the kept columns; `latents` are already cleared."""
-        return judge_each(latents, self.candidates, self.kept, self.clear)
-
-    def pairs(self, latents: Float[np.ndarray, "rows orders"]) -> list[MaxStatistic]:
-        """Products of features of two candidates."""
-        return judge_pairs(latents, self.candidates, self.clear)
-
-
-def judge(latents: Float[np.ndarray, "rows orders"], probe: Probe, clearing: Residualiser) -> TestResult:
-    """The test itself: `latents` (rows, orders) are already cleared, the probe is cleared here.
-
-    >>> rng = np.random.default_rng(0)
-    >>> x, noise = rng.normal(size=(2, 2_000))
-    >>> clearing = Residualiser([], rows=2_000)
-    >>> probe = probe_candidate("x", [features(Column("x", "real", x))], [])
-    >>> judge(clearing(latent_features(noise)), probe, clearing).p_value > 0.01
-    True
-    >>> result = judge(clearing(latent_features(noise * (1 + 0.2 * np.tanh(x)))), probe, clearing)
-    >>> result.p_value < 1e-6, result.order
-    (True, 2)
-    """
-    return result_of([_measure(latents, probe, clearing)])
+def plain_products(orders: int, ranks: Int[np.ndarray, " features"]) -> np.ndarray:
+    """Which of the products are plain effects."""
+    return (np.arange(orders)[:, None] < PLAIN_ORDERS) & (ranks < PLAIN_RANKS)
 
 
 class MaxStatistic(NamedTuple):
@@ -281,86 +142,316 @@ class MaxStatistic(NamedTuple):
     order: int
     candidates: tuple[str, ...]
     tests: int
+    plain: float = 0.0
+    """the largest statistic of a plain effect"""
+    plain_tests: int = 0
+    limit: float = 0.0
+    """95% upper limit on the squared correlation of any of the products; 0 for products of two candidates, which are
+    so many that the largest of them says little of how large an effect could be"""
+    rows: float = np.inf
+    """effective rows, for the plain effect with the fewest"""
 
 
-def _measure(latents: Float[np.ndarray, "rows orders"], probe: Probe, clearing: Residualiser) -> MaxStatistic:
-    cleared, alive = _clear(probe.values, clearing)
-    if not cleared.shape[1]:
-        return MaxStatistic(0.0, 0.0, 1, (), 0)
-    mean, deviation = _moments(latents, cleared)
-    statistic = np.sqrt(len(latents) - clearing.count) * np.abs(mean) / deviation
+NOTHING = MaxStatistic(0.0, 0.0, 1, (), 0)
+
+_UPPER = 0.95
+
+
+def upper_limit(t: np.ndarray, rows: np.ndarray | float, freedom: np.ndarray | float) -> np.ndarray:
+    """95% upper limit on a squared correlation whose t statistic on so many effective rows is this.
+
+    >>> float(upper_limit(np.array(0.0), 1_000.0, 1_000.0).round(4))
+    0.0027
+    """
+    rows = np.asarray(rows, float)
+    limit = np.square(np.abs(t) + stdtrit(np.asarray(freedom, float), _UPPER)) / np.maximum(rows, 1.0)
+    return np.where(rows < FEWEST, 1.0, np.minimum(limit, 1.0))
+
+
+class Strengths(NamedTuple):
+    """Of every product of a latent feature and a feature of a probe."""
+
+    statistic: np.ndarray
+    """|t| as a standard normal value; 0 where too few effective rows are left to tell"""
+    correlation: np.ndarray
+    """squared"""
+    limit: np.ndarray
+    rows: np.ndarray
+    """effective"""
+
+
+def strengths(
+    latents: Float[np.ndarray, "rows orders"],
+    cleared: Features,
+    freedom: int,
+    dependence: RowDependence | None,
+) -> Strengths:
+    """The statistics of all products of cleared features."""
+    values = cleared.values
+    mean = latents.T @ values / len(values)
+    variance = np.maximum((latents**2).T @ values**2 / len(values) - mean**2, 1e-300)
+    t = np.sqrt(freedom) * np.abs(mean) / np.sqrt(variance)
+    correlation = mean**2 / np.maximum(np.outer(latents.var(axis=0), values.var(axis=0)), 1e-300)
+    rows, of_freedom = np.full(t.shape, float(freedom)), np.full(t.shape, float(freedom))
+    if dependence is not None:
+        inflation = dependence.of(latents, values, cleared.memory)
+        t, rows = t / np.sqrt(inflation.factor), rows / inflation.factor
+        of_freedom = np.minimum(inflation.freedom, of_freedom)
+    statistic = np.where(rows < min(FEWEST, freedom), 0.0, normal_equivalent(t, of_freedom))
+    return Strengths(statistic, correlation, upper_limit(t, rows, of_freedom), rows)
+
+
+def measure(
+    name: str,
+    latents: Float[np.ndarray, "rows orders"],
+    probe: Probe,
+    clearing: Residualiser,
+    dependence: RowDependence | None = None,
+) -> MaxStatistic:
+    """The strongest product of a candidate; `latents` are already cleared, the probe is cleared here."""
+    cleared, alive = _clear(probe.own, clearing)
+    if not len(alive):
+        return NOTHING
+    found = strengths(latents, cleared, len(latents) - clearing.count, dependence)
+    ranks = probe.ranks[alive]
+    wanted, plain = (f(len(found.statistic), ranks) for f in (wanted_products, plain_products))
+    statistic = np.where(wanted, found.statistic, -1.0)
     order, which = np.unravel_index(int(np.argmax(statistic)), statistic.shape)
-    correlation = mean[order, which] ** 2 / (latents[:, order].var() * cleared[:, which].var())
-    source = probe.sources[int(alive[which])]
-    return MaxStatistic(float(statistic[order, which]), float(correlation), int(order) + 1, source, statistic.size)
+    return MaxStatistic(
+        float(statistic[order, which]),
+        float(found.correlation[order, which]),
+        int(order) + 1,
+        (name,),
+        int(wanted.sum()),
+        float(found.statistic.max(where=plain, initial=0.0)),
+        int(plain.sum()),
+        float(found.limit.max(where=wanted, initial=0.0)),
+        float(found.rows.min(where=wanted, initial=np.inf)),
+    )
 
 
-def _clear(
-    values: Float[np.ndarray, "rows some"], clearing: Residualiser
-) -> tuple[Float[np.ndarray, "rows alive"], Int[np.ndarray, " alive"]]:
+def _clear(own: Features, clearing: Residualiser) -> tuple[Features, Int[np.ndarray, " alive"]]:
     """Features cleared of the kept inputs, without those that these explain altogether: what is left of them is
     rounding. And the numbers of the features that are left."""
-    cleared = clearing(values)
-    alive = np.flatnonzero(cleared.var(axis=0) > 1e-8 * np.maximum(values.var(axis=0), 1e-300))
-    return cleared[:, alive], alive
+    cleared = clearing(own.values)
+    alive = np.flatnonzero(cleared.var(axis=0) > 1e-8 * np.maximum(own.values.var(axis=0), 1e-300))
+    return Features(cleared[:, alive], None if own.memory is None else own.memory[alive]), alive
 
 
-def _moments(
-    left: Float[np.ndarray, "rows left"], right: Float[np.ndarray, "rows right"]
-) -> tuple[Float[np.ndarray, "left right"], Float[np.ndarray, "left right"]]:
-    """Mean and standard deviation of the product of every column of one with every column of the other."""
-    mean = left.T @ right / len(left)
-    variance = np.maximum(_variance_of_rows(left, right, mean), _variance_of_blocks(left, right, mean))
-    return mean, np.sqrt(np.maximum(variance, 1e-300))
+# Products of two removed candidates: this many features of each column, fewer when there are very many pairs.
+JOINT_PAIR, MOST_JOINT = 2, 6_000
+# Features of a candidate that are multiplied at once with those of all candidates after it.
+_AT_A_TIME = 32
+
+
+@dataclass(frozen=True, eq=False)
+class HostTest:
+    """The test of one set: given the columns `kept`, what do the latents know of each of the `candidates`?
+
+    The same for a GPU, where rows are independent, is in `forebear.discovery.dependence_device`.
+    """
+
+    kept: Sequence[Features]
+    candidates: Candidates
+    clear: Residualiser
+    dependence: RowDependence | None = None
+
+    @classmethod
+    def of(
+        cls,
+        columns: Mapping[str, Features],
+        kept: Sequence[str],
+        candidates: Mapping[str, Sequence[str]],
+        dependence: RowDependence | None = None,
+    ) -> HostTest:
+        """`columns` are features by name, `candidates` names of columns by candidate."""
+        own = [columns[name] for name in kept]
+        named = {candidate: [columns[name] for name in names] for candidate, names in candidates.items()}
+        rows = len(next(iter(columns.values())).values)
+        return cls(own, named, Residualiser([one.values for one in own], rows), dependence)
+
+    @property
+    def count(self) -> int:
+        """Features that are cleared with."""
+        return self.clear.count
+
+    def each(self, latents: Float[np.ndarray, "rows orders"]) -> dict[str, MaxStatistic]:
+        """Every candidate alone, and with the kept columns; `latents` are already cleared."""
+
+        def one(name: str) -> MaxStatistic:
+            return self.of_candidate(name, latents)
+
+        with ThreadPoolExecutor(cores()) as pool:
+            return dict(zip(self.candidates, pool.map(one, self.candidates), strict=True))
+
+    def of_candidate(self, name: str, latents: Float[np.ndarray, "rows orders"]) -> MaxStatistic:
+        """One candidate alone, and with the kept columns."""
+        return measure(name, latents, probe_candidate(self.candidates[name], self.kept), self.clear, self.dependence)
+
+    def pairs(self, latents: Float[np.ndarray, "rows orders"]) -> list[MaxStatistic]:
+        """Products of features of two candidates, so that interactions are seen that neither shows alone.
+
+        The features are cleared and then multiplied: all products with one latent feature are one product of
+        matrices.
+        """
+        pairs = len(self.candidates) * (len(self.candidates) - 1) // 2
+        each = JOINT_PAIR if pairs * JOINT_PAIR**2 <= MOST_JOINT else 1
+        columns = [column.first(each) for candidate in self.candidates.values() for column in candidate]
+        owner = np.repeat(
+            np.arange(len(self.candidates)),
+            [sum(c.first(each).values.shape[1] for c in candidate) for candidate in self.candidates.values()],
+        )
+        cleared, alive = _clear(Features.joined(columns), self.clear)
+        owner = owner[alive]
+        if not len(owner):
+            return []
+        starts = range(0, int(np.searchsorted(owner, owner[-1])), _AT_A_TIME)
+
+        def some(start: int) -> MaxStatistic:
+            return self._strongest_pair(latents[:, :LATENT_ORDERS], cleared, owner, start)
+
+        with ThreadPoolExecutor(cores()) as pool:
+            return list(pool.map(some, starts))
+
+    def _strongest_pair(
+        self, latents: Float[np.ndarray, "rows orders"], cleared: Features, owner: np.ndarray, start: int
+    ) -> MaxStatistic:
+        names, rows = list(self.candidates), len(latents)
+        freedom = rows - self.clear.count
+        left, right = cleared.values[:, start : start + _AT_A_TIME], cleared.values[:, start:]
+        left_owner, right_owner = owner[start : start + _AT_A_TIME], owner[start:]
+        wanted = left_owner[:, None] < right_owner
+        best = NOTHING
+        for order in range(latents.shape[1]):
+            weighted = latents[:, order, None] * left
+            mean = weighted.T @ right / rows
+            variance = np.maximum((weighted**2).T @ right**2 / rows - mean**2, 1e-300)
+            t = np.sqrt(freedom) * np.abs(mean) / np.sqrt(variance) * wanted
+            statistic, effective = self._pairs_in_rows(order, latents, left, right, t, cleared.memory, start)
+            if statistic.max() > best.statistic:
+                i, j = np.unravel_index(int(np.argmax(statistic)), statistic.shape)
+                spread = latents[:, order].var() * max(float((left[:, i] * right[:, j]).var()), 1e-300)
+                best = MaxStatistic(
+                    float(statistic[i, j]),
+                    float(mean[i, j] ** 2 / spread),
+                    order + 1,
+                    (names[int(left_owner[i])], names[int(right_owner[j])]),
+                    0,
+                    rows=float(effective[i, j]),
+                )
+        return best._replace(tests=int(wanted.sum()) * latents.shape[1])
+
+    def _pairs_in_rows(
+        self,
+        order: int,
+        latents: np.ndarray,
+        left: np.ndarray,
+        right: np.ndarray,
+        t: np.ndarray,
+        memory: np.ndarray | None,
+        start: int,
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Statistics of products of pairs, and the effective rows behind them."""
+        freedom = float(len(latents) - self.clear.count)
+        if self.dependence is None:
+            return normal_equivalent(t, freedom), np.full(t.shape, freedom)
+        if self.dependence.groups is None:
+            assert memory is not None and self.dependence.latents is not None
+            of_latent = self.dependence.latents[order]
+            mine = memory[start : start + _AT_A_TIME] * of_latent
+            first = self.dependence.corrected(memory[:, 0])
+            crossed = np.outer(first[start : start + _AT_A_TIME], first[start:])
+            inflation = self.dependence.by_memory(
+                mine @ memory[start:].T, crossed * self.dependence.corrected(of_latent[:1])
+            )
+        else:
+            # The spread of groups' sums takes long: for the largest only, which are what it can take away.
+            inflation = _Largest(t).inflation(self.dependence, latents[:, order], left, right)
+        rows = freedom / inflation.factor
+        z = normal_equivalent(t / np.sqrt(inflation.factor), np.minimum(inflation.freedom, freedom))
+        return np.where(rows < FEWEST, 0.0, z), rows
+
+
+_LOOKED_AT = 32
+
+
+class _Largest:
+    """The largest of many statistics, to be looked at more closely; the others are given up."""
+
+    def __init__(self, t: np.ndarray):
+        self.shape, self.chosen = t.shape, np.argsort(-t, axis=None, kind="stable")[:_LOOKED_AT]
+
+    def inflation(
+        self, dependence: RowDependence, latent: np.ndarray, left: np.ndarray, right: np.ndarray
+    ) -> Inflation:
+        """Of these; the others are worth no rows."""
+        i, j = np.unravel_index(self.chosen, self.shape)
+        own = dependence.of(latent[:, None], left[:, i] * right[:, j], None)
+        factor = np.full(self.shape, np.inf)
+        factor[i, j] = own.factor[0]
+        return Inflation(factor, np.full(self.shape, own.freedom[0, 0]))
+
+
+def judge(
+    name: str,
+    latents: Float[np.ndarray, "rows orders"],
+    probe: Probe,
+    clearing: Residualiser,
+    dependence: RowDependence | None = None,
+) -> TestResult:
+    """The test of one candidate: `latents` (rows, orders) are already cleared, the probe is cleared here.
+
+    >>> from forebear.data.table import Column
+    >>> rng = np.random.default_rng(0)
+    >>> x, noise = rng.normal(size=(2, 2_000))
+    >>> clearing = Residualiser([], rows=2_000)
+    >>> probe = probe_candidate([Features(features(Column("x", "real", x)))], [])
+    >>> judge("x", clearing(all_latent_features(noise)), probe, clearing).p_value > 0.01
+    True
+    >>> result = judge("x", clearing(all_latent_features(noise * (1 + 0.2 * np.tanh(x)))), probe, clearing)
+    >>> result.p_value < 1e-6, result.order
+    (True, 2)
+    """
+    return result_of([measure(name, latents, probe, clearing, dependence)])
 
 
 def result_of(measured: Iterable[MaxStatistic]) -> TestResult:
-    """What several families of products say together."""
+    """What several families of products say together: half of the level is for plain effects."""
     measured = list(measured)
-    tests = sum(one.tests for one in measured)
+    tests, plain_tests = sum(one.tests for one in measured), sum(one.plain_tests for one in measured)
     if not tests:
-        return TestResult(0.0, 1.0, 0.0, 1, ())
+        return TestResult(0.0, 1.0, 0.0, 1, (), 0.0, 0.0, 0.0)
     strongest = max(measured, key=lambda one: one.statistic)
     chance = _median_of_largest(tests) ** 2 / max(strongest.statistic, 1e-300) ** 2
     effect = strongest.correlation * max(0.0, 1.0 - chance)
-    p_value = _sidak(strongest.statistic, tests)
-    return TestResult(strongest.statistic, p_value, effect, strongest.order, strongest.candidates)
+    p_value = sidak(strongest.statistic, tests)
+    if plain_tests:
+        plain = sidak(max(one.plain for one in measured), plain_tests)
+        p_value = min(1.0, 2 * p_value, 2 * plain)
+    limit, rows = max(one.limit for one in measured), min(one.rows for one in measured)
+    found = strongest.statistic, p_value, effect, strongest.order, strongest.candidates
+    return TestResult(*found, limit=limit, rows=rows)
 
 
-def _variance_of_rows(
-    left: Float[np.ndarray, "rows left"],
-    right: Float[np.ndarray, "rows right"],
-    mean: Float[np.ndarray, "left right"],
-) -> Float[np.ndarray, "left right"]:
-    return (left**2).T @ right**2 / len(left) - mean**2
-
-
-# Neighbouring rows in a block, and the least number of blocks that a variance is estimated from.
-BLOCK, LEAST_BLOCKS = 50, 20
-
-
-def _variance_of_blocks(
-    left: Float[np.ndarray, "rows left"],
-    right: Float[np.ndarray, "rows right"],
-    mean: Float[np.ndarray, "left right"],
-) -> Float[np.ndarray, "left right"]:
-    """Variance of the product, per row, as the sums over blocks of neighbouring rows show it."""
-    length = max(1, min(BLOCK, len(left) // LEAST_BLOCKS))
-    blocks = len(left) // length
-    total = np.zeros_like(mean)
-    for block in range(blocks):
-        rows = slice(block * length, (block + 1) * length)
-        total += (left[rows].T @ right[rows] / length - mean) ** 2
-    return total * length / blocks
-
-
-def _sidak(statistic: float, tests: int) -> float:
+def sidak(statistic: float, tests: int) -> float:
     """P(the largest of so many independent |t| exceeds the statistic), without cancellation for small values."""
     single = np.exp(np.log(2) + log_ndtr(-statistic))
     return float(-np.expm1(tests * np.log1p(-min(single, 1.0 - 1e-16))))
 
 
 def _median_of_largest(tests: int) -> float:
-    from scipy.special import ndtri
-
     return float(-ndtri(-np.expm1(-np.log(2) / tests) / 2))
+
+
+_POWER = 0.8
+
+
+def detectable(rows: float, level: float, tests: int) -> float:
+    """The squared correlation that is found four times out of five, at this level over so many tests.
+
+    >>> round(detectable(1_000, 0.01, 10), 3)
+    0.019
+    """
+    if rows < FEWEST:
+        return 1.0
+    return float(min(1.0, (-ndtri(level / (2 * tests)) + ndtri(_POWER)) ** 2 / rows))

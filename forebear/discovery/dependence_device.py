@@ -18,16 +18,18 @@ from jax.scipy.linalg import cho_solve
 from jaxtyping import Bool, Float, Int
 
 from forebear.discovery.dependence import (
-    BLOCK,
+    CROSSED,
     JOINT_PAIR,
-    LEAST_BLOCKS,
     MOST_JOINT,
+    NOTHING,
     PAIR,
-    RIDGE,
-    SINGLE,
     MaxStatistic,
-    richness,
+    plain_products,
+    upper_limit,
+    wanted_products,
 )
+from forebear.discovery.effective import normal_equivalent
+from forebear.discovery.residuals import LATENT_ORDERS, RIDGE, richness
 from forebear.kernel.precision import double
 
 Candidates = Mapping[str, Sequence[str]]
@@ -116,16 +118,20 @@ class DeviceTest:
     @double
     def each(self, latents: Float[np.ndarray, "rows orders"]) -> dict[str, MaxStatistic]:
         """Every candidate alone, and with the kept columns; `latents` are already cleared."""
-        pairs = [self._probe([self.stock.places[name] for name in names]) for names in self.candidates.values()]
-        length = max(pair.shape[1] for pair in pairs)
+        probes = [self._probe([self.stock.places[name] for name in names]) for names in self.candidates.values()]
+        length = max(pairs.shape[1] for pairs, _ in probes)
         # As many candidates as there are columns, whatever the number of those that are left.
-        lists = np.full((max(len(self.stock.places), len(pairs)), 2, length), self.stock.one + 1)
-        for number, pair in enumerate(pairs):
-            lists[number, :, : pair.shape[1]] = pair
-        told = _each(self.stock.values, self.prepared, latents, lists, self._freedom)
+        lists = np.full((max(len(self.stock.places), len(probes)), 2, length), self.stock.one + 1)
+        ranks = np.full((len(lists), length), CROSSED)
+        for number, (pairs, own) in enumerate(probes):
+            lists[number, :, : pairs.shape[1]] = pairs
+            ranks[number, : len(own)] = own
+        orders = latents.shape[1]
+        wanted, plain = (np.stack([f(orders, own) for own in ranks]) for f in (wanted_products, plain_products))
+        told = _each(self.stock.values, self.prepared, latents, lists, wanted, plain, self._freedom)
         columns = [np.asarray(column) for column in told]
         return {
-            candidate: _strongest(*(c[n] for c in columns), candidates=(candidate,))
+            candidate: self._strongest(*(c[n] for c in columns), candidates=(candidate,))
             for n, candidate in enumerate(self.candidates)
         }
 
@@ -140,34 +146,51 @@ class DeviceTest:
         owner = np.repeat(np.arange(len(own)), [len(numbers) for numbers in own])
         listed = self.stock.padded([self.stock.single(np.concatenate(own))])
         owners = np.pad(owner, (0, listed.shape[1] - len(owner)), constant_values=-1)
-        told = _pairs(self.stock.values, self.prepared, latents, listed, owners, self._freedom)
+        told = _pairs(self.stock.values, self.prepared, latents[:, :LATENT_ORDERS], listed, owners, self._freedom)
         statistic, correlation, order, tests, i, j = (np.asarray(one)[()] for one in told)
         names = list(self.candidates)
-        return [_strongest(statistic, correlation, order, tests, candidates=(names[owners[i]], names[owners[j]]))]
+        pair = (names[owners[i]], names[owners[j]])
+        none = np.array(0.0)
+        return [self._strongest(statistic, correlation, order, tests, none, none, candidates=pair)]
 
     @property
     def _freedom(self) -> int:
         return self.stock.values.shape[0] - self.count
 
-    def _probe(self, columns: Sequence[np.ndarray]) -> np.ndarray:
-        """The pairs that `probe_candidate` multiplies."""
-        own = [self.stock.single(numbers[:SINGLE]) for numbers in columns]
+    def _probe(self, columns: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+        """The pairs that `probe_candidate` multiplies, and the ranks of those that are single features."""
+        own = [self.stock.single(numbers) for numbers in columns]
+        ranks = np.concatenate([np.arange(len(numbers)) for numbers in columns])
         own += [_crossed(a[:PAIR], b[:PAIR]) for a, b in combinations(columns, 2)]
         own += [_crossed(a[:PAIR], k[:PAIR]) for a in columns for k in self.kept]
-        return self.stock.padded(own)
+        return self.stock.padded(own), ranks
 
-
-def _strongest(
-    statistic: np.ndarray,
-    correlation: np.ndarray,
-    order: np.ndarray,
-    tests: np.ndarray,
-    *,
-    candidates: tuple[str, ...],
-) -> MaxStatistic:
-    if not tests:
-        return MaxStatistic(0.0, 0.0, 1, (), 0)
-    return MaxStatistic(float(statistic), float(correlation), int(order) + 1, candidates, int(tests))
+    def _strongest(
+        self,
+        statistic: np.ndarray,
+        correlation: np.ndarray,
+        order: np.ndarray,
+        tests: np.ndarray,
+        plain: np.ndarray,
+        plain_tests: np.ndarray,
+        *,
+        candidates: tuple[str, ...],
+    ) -> MaxStatistic:
+        """From |t| statistics, which become standard normal values here."""
+        if not tests:
+            return NOTHING
+        freedom = float(self._freedom)
+        return MaxStatistic(
+            float(normal_equivalent(statistic, freedom)),
+            float(correlation),
+            int(order) + 1,
+            candidates,
+            int(tests),
+            float(normal_equivalent(plain, freedom)),
+            int(plain_tests),
+            float(upper_limit(statistic, freedom, freedom)) if len(candidates) == 1 else 0.0,
+            freedom,
+        )
 
 
 class _Prepared(NamedTuple):
@@ -200,31 +223,29 @@ def _statistics(
     left: Float[Array, "rows left"], right: Float[Array, "rows right"], freedom: Array
 ) -> tuple[Float[Array, "left right"], Float[Array, "left right"]]:
     """|t| and mean of the product of every column of one with every column of the other."""
-    rows = len(left)
-    mean = left.T @ right / rows
-    of_rows = (left**2).T @ right**2 / rows - mean**2
-    length = max(1, min(BLOCK, rows // LEAST_BLOCKS))
-    blocks = rows // length
-    left, right = (one[: blocks * length].reshape(blocks, length, -1) for one in (left, right))
-    sums = jnp.einsum("bri,brj->bij", left, right) / length
-    of_blocks = jnp.sum((sums - mean) ** 2, axis=0) * length / blocks
-    variance = jnp.maximum(jnp.maximum(of_rows, of_blocks), 1e-300)
+    mean = left.T @ right / len(left)
+    variance = jnp.maximum((left**2).T @ right**2 / len(left) - mean**2, 1e-300)
     return jnp.sqrt(freedom) * jnp.abs(mean) / jnp.sqrt(variance), mean
 
 
 @jax.jit
-def _each(stock: Array, prepared: _Prepared, latents: Array, lists: Array, freedom: Array) -> tuple[Array, ...]:
-    def one(pairs: Array) -> tuple[Array, ...]:
+def _each(
+    stock: Array, prepared: _Prepared, latents: Array, lists: Array, wanted: Array, plain: Array, freedom: Array
+) -> tuple[Array, ...]:
+    def one(asked: tuple[Array, Array, Array]) -> tuple[Array, ...]:
+        pairs, counted, plainly = asked
         values = _values(stock, pairs)
         cleared = _cleared(prepared, values)
         alive = _alive(cleared, values)
         statistic, mean = _statistics(latents, cleared, freedom)
-        statistic = jnp.where(alive, statistic, -1.0)
-        order, which = jnp.unravel_index(jnp.argmax(statistic), statistic.shape)
+        counted, plainly = counted & alive, plainly & alive
+        largest = jnp.where(counted, statistic, -1.0)
+        order, which = jnp.unravel_index(jnp.argmax(largest), largest.shape)
         correlation = mean[order, which] ** 2 / (latents[:, order].var() * cleared[:, which].var())
-        return statistic[order, which], correlation, order, alive.sum() * latents.shape[1]
+        of_plain = jnp.where(plainly, statistic, 0.0).max()
+        return largest[order, which], correlation, order, counted.sum(), of_plain, plainly.sum()
 
-    return jax.lax.map(one, lists, batch_size=_UNITS_AT_ONCE)
+    return jax.lax.map(one, (lists, wanted, plain), batch_size=_UNITS_AT_ONCE)
 
 
 @jax.jit

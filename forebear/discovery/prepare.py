@@ -10,6 +10,7 @@ from forebear.data.table import Table, fingerprint, open_frame, read_columns
 from forebear.discovery.choose import Rule, find_rule
 from forebear.discovery.problem import Problem, make_batches
 from forebear.discovery.settings import Settings, resolve
+from forebear.discovery.structure import AUTO, RowStructure, declared, judge
 from forebear.errors import InputError, check_whole
 from forebear.flow.sampler import Sampler
 from forebear.flow.samplers import find_sampler
@@ -40,6 +41,7 @@ class Asked(NamedTuple):
     runs: int
     seed: int
     settings: Mapping[str, Any]
+    rows: str = AUTO
 
 
 class Prepared(NamedTuple):
@@ -80,13 +82,13 @@ def prepare(asked: Asked, jobs: Any) -> Prepared:
     if seed >= _SEEDS:
         raise InputError(f"seed must be below 2**63; got one of {len(str(seed))} digits")
     check_jobs(jobs)
-    table, questions = _read(asked)
+    table, questions, structure = _read(asked)
     if asked.joint:
         _check_joint(questions)
     rows = None if runs == 1 else max(1, round(config.subset * table.rows))
     _check_folds(rows or table.rows, table.source, config)
     batches = make_batches(questions, asked.joint, runs, seed, rows)
-    problem = Problem(table, batches, sampler, rule, config)
+    problem = Problem(table, batches, sampler, rule, config, structure)
     record = {
         "preset": asked.preset,
         "rule": _name(asked.rule),
@@ -94,6 +96,8 @@ def prepare(asked: Asked, jobs: Any) -> Prepared:
         "joint": asked.joint,
         "runs": runs,
         "seed": seed,
+        "rows": structure.name,
+        "rows_why": structure.why,
         **config.flat(),
     }
     return Prepared(problem, tuple(questions), record, _memory(problem, jobs))
@@ -103,10 +107,13 @@ def _name(value: Any) -> str:
     return value if isinstance(value, str) else type(value).__name__
 
 
-def _read(asked: Asked) -> tuple[Table, list[Question]]:
+def _read(asked: Asked) -> tuple[Table, list[Question], RowStructure]:
     frame, source = open_frame(asked.data)
+    structure = declared(asked.rows, frame, source)
+    # A column that says which rows belong together is no input, unless it is asked for by name.
+    grouping = set() if structure is None else {structure.column}
     questions = ask(
-        list(frame.columns),
+        [name for name in frame.columns if name not in grouping or name in _named(asked)],
         source,
         targets=asked.targets,
         candidates=asked.candidates,
@@ -116,7 +123,15 @@ def _read(asked: Asked) -> tuple[Table, list[Question]]:
     used = {name for question in questions for name in (question.target, *question.inputs)}
     table = read_columns(frame, source, used, asked.periodic)
     check_questions(table, questions)
-    return table, questions
+    return table, questions, judge(table, questions) if structure is None else structure
+
+
+def _named(asked: Asked) -> set[str]:
+    """What was asked for by name, among inputs and targets."""
+    given = [asked.targets, asked.candidates, asked.keep]
+    lists = [list(one.values()) if isinstance(one, Mapping) else [one] for one in given if one is not None]
+    texts = [text for several in lists for text in several]
+    return {name for text in texts for name in ([text] if isinstance(text, str) else text)}
 
 
 def _check_joint(questions: Sequence[Question]) -> None:

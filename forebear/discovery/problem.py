@@ -13,6 +13,7 @@ from forebear.data.question import Question
 from forebear.data.table import Table
 from forebear.discovery.choose import Rule, needs_certificate
 from forebear.discovery.settings import Settings
+from forebear.discovery.structure import RowStructure
 from forebear.flow.sampler import NetworkSampler, Sampler, Task
 from forebear.storage.checkpoint import Checkpoint
 
@@ -57,11 +58,18 @@ class Problem:
     sampler: Sampler | NetworkSampler
     rule: Rule
     settings: Settings
+    structure: RowStructure = RowStructure()
+    """how the rows of the table hang together"""
 
     @property
     def certified(self) -> bool:
         """Whether the rule reads certificates."""
         return needs_certificate(self.rule)
+
+    @property
+    def targets(self) -> int:
+        """How many targets there are."""
+        return len({question.target for batch in self.batches for question in batch.questions})
 
     def path_batches(self, number: int) -> list[tuple[int, ...]]:
         """Numbers of the questions of a batch whose paths are traced together."""
@@ -108,26 +116,29 @@ class Rows(NamedTuple):
     """the continuous version (rows,) of each target"""
     rng: np.random.Generator
     """stands where the training of samplers needs it"""
+    structure: RowStructure = RowStructure()
+    """how these rows hang together"""
 
 
 def read(problem: Problem, number: int) -> Rows:
     """The rows of a batch: drawn, divided into folds, lattices and atoms of the targets spread out."""
-    table, rng = rows_of(problem, number)
-    fold = rng.permutation(table.rows) % problem.settings.folds
+    table, structure, rng = rows_of(problem, number)
+    fold = structure.folds(table.rows, problem.settings.folds, rng)
     targets = [question.target for question in problem.batches[number].questions]
     # A lattice or atoms would be fitted as spikes; a category's codes are a lattice.
     y = {t: find_atoms(table.columns[t].values).spread(table.columns[t].values, rng) for t in targets}
-    return Rows(table, fold, y, rng)
+    return Rows(table, fold, y, rng, structure)
 
 
-def rows_of(problem: Problem, number: int) -> tuple[Table, np.random.Generator]:
-    """The table of the rows that a batch sees, and the generator that drew them."""
-    batch, table = problem.batches[number], problem.table
+def rows_of(problem: Problem, number: int) -> tuple[Table, RowStructure, np.random.Generator]:
+    """The table of the rows that a batch sees, their structure, and the generator that drew them."""
+    batch, table, structure = problem.batches[number], problem.table, problem.structure
     rng = np.random.default_rng(np.random.SeedSequence(batch.seed))
     if batch.rows is not None:
         # In table order: the certificate looks at neighbouring rows.
-        table = table.take(np.sort(rng.permutation(table.rows)[: batch.rows]))
-    return table, rng
+        drawn = np.sort(structure.order(table.rows, rng)[: batch.rows])
+        table, structure = table.take(drawn), structure.take(drawn)
+    return table, structure, rng
 
 
 def _silent(stage: str, share: float) -> None:

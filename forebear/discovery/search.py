@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple
 
-from forebear.discovery.certificate import holm
 from forebear.discovery.dependence import TestResult
+from forebear.discovery.multiple import holm
 
 
 class SetEvidence(NamedTuple):
@@ -37,8 +37,12 @@ def weigh(
     return SetEvidence(tests, jointly, frozenset(rejected))
 
 
-def search(examine: Callable[[frozenset[str]], SetEvidence], start: Iterable[str]) -> frozenset[str]:
+def search(
+    examine: Callable[[frozenset[str]], SetEvidence], start: Iterable[str], ends: Iterable[frozenset[str]] = ()
+) -> frozenset[str]:
     """Walk from `start` to a set that passes and of which no member can be dropped.
+
+    A walk that comes by a set that holds one of the `ends` of earlier walks goes there.
 
     >>> def examine(kept):  # the law needs a and b
     ...     strength = {"a": 9.0, "b": 7.0, "c": 1.0}
@@ -53,7 +57,8 @@ def search(examine: Callable[[frozenset[str]], SetEvidence], start: Iterable[str
     while not evidence.passes:
         kept = kept | _worst(evidence)
         evidence = examine(kept)
-    return drop(examine, kept)
+    known = [end for end in ends if end <= kept]
+    return known[0] if known else drop(examine, kept)
 
 
 def _worst(evidence: SetEvidence) -> frozenset[str]:
@@ -61,13 +66,51 @@ def _worst(evidence: SetEvidence) -> frozenset[str]:
     joint = evidence.jointly
     if joint is not None and evidence.rejected == frozenset(joint.candidates) and len(evidence.rejected) > 1:
         return evidence.rejected
-    return frozenset([max(evidence.rejected, key=lambda candidate: evidence.tests[candidate].statistic)])
+    # In the order of the table, so that ties are broken the same way everywhere.
+    rejected = [candidate for candidate in evidence.tests if candidate in evidence.rejected]
+    return frozenset([max(rejected, key=lambda candidate: evidence.tests[candidate].statistic)])
+
+
+# Candidates that may take the place of one.
+_IN_ITS_PLACE = 3
+
+
+def replaced(
+    examine: Callable[[frozenset[str]], SetEvidence], kept: frozenset[str], member: str
+) -> frozenset[str] | None:
+    """A set that passes without a member of one that does, others in its place; None if a few do not make one.
+
+    A column that stands for several others (a sum, a product, a shared effect) passes alone, and hides them: none of
+    them shows beside it, though together they say more. Only what shows when the member is gone can take its place,
+    so this costs nothing where inputs have little to do with each other.
+
+    >>> def examine(kept):  # the law needs a and b, or the column that holds both
+    ...     left = {u for u in ("a", "b", "sum") if u not in kept}
+    ...     missing = set() if "sum" in kept or {"a", "b"} <= kept else left
+    ...     tests = {u: TestResult(9.0, 0.0, 1.0, 1, (u,)) for u in sorted(left)}
+    ...     return SetEvidence(tests, None, frozenset(missing))
+    >>> sorted(replaced(examine, frozenset(["sum"]), "sum"))
+    ['a', 'b']
+    """
+    without = kept - {member}
+    for _ in range(_IN_ITS_PLACE):
+        evidence = examine(without)
+        if evidence.passes:
+            return drop(examine, without)
+        others = [name for name in evidence.tests if name in evidence.rejected and name != member]
+        if not others:
+            return None
+        without = without | {max(others, key=lambda name: evidence.tests[name].statistic)}
+    return drop(examine, without) if examine(without).passes else None
 
 
 def drop(
     examine: Callable[[frozenset[str]], SetEvidence], kept: frozenset[str], among: frozenset[str] | None = None
 ) -> frozenset[str]:
-    """A smaller set that passes as well, if there is one; only candidates `among` some are given up, or any."""
+    """A smaller set that passes as well, if there is one; only candidates `among` some are given up, or any.
+
+    Of several that can go, the one that shows least goes first; ties are broken by name.
+    """
     while True:
         spare = kept if among is None else kept & among
         without = {candidate: examine(kept - {candidate}) for candidate in sorted(spare)}

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 import jax
 import numpy as np
@@ -11,13 +12,16 @@ import numpy as np
 from forebear.data.question import Question
 from forebear.data.scaling import Encoder
 from forebear.data.table import Table
-from forebear.discovery.dependence import features
+from forebear.discovery.dependence import Features, all_latent_features
 from forebear.discovery.dependence_device import DeviceFeatures
+from forebear.discovery.effective import RowDependence, autocorrelation, memory_beyond_inputs
 from forebear.discovery.laws import Weights
 from forebear.discovery.problem import ALONE, Context
+from forebear.discovery.residuals import features
+from forebear.discovery.structure import INDEPENDENT, ORDERED, RowStructure
 from forebear.discovery.tester import CertificateSettings, SetTester
 from forebear.flow.settings import FlowSettings
-from forebear.flow.subset import make_subset_flow, prepare_subset_flow
+from forebear.flow.subset import SubsetFlow, make_subset_flow, prepare_subset_flow
 from forebear.flow.train import Trained, Training, fit
 
 # Rows in a step of training: masks make the loss noisier than that of a flow with one set of inputs, and half as many
@@ -27,6 +31,9 @@ _BATCH = 512
 _WORTH_COMPILING = 100
 # Rows, in multiples of those that are tested, from which one flow will do.
 _PLENTY = 4
+
+
+INDEPENDENT_ROWS = RowStructure()
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,9 +51,14 @@ class SharedFlow:
     owners: Sequence[int]
     """the candidate of each feature"""
     order: np.ndarray
-    """rows at random: the first are tested, those after them are for a second look"""
+    """rows in an order of which any first part is a fair sample: the search reads the first, its answer is tested on
+    those after them"""
     held_out: np.ndarray
     """which flow has not seen a row; -1: all have"""
+    structure: RowStructure
+    """of the rows"""
+    level: float
+    """for each target"""
 
     @classmethod
     def of(
@@ -57,8 +69,11 @@ class SharedFlow:
         fold: np.ndarray,
         settings: CertificateSettings,
         order: np.ndarray,
+        structure: RowStructure = INDEPENDENT_ROWS,
+        targets: int = 1,
     ) -> SharedFlow:
-        """`fold` (rows,) divides the rows for cross-fitting, `order` is a random order of them."""
+        """`fold` (rows,) divides the rows for cross-fitting, `order` is an order of which any first part is a fair
+        sample; `targets` are those that the level may have to be shared among."""
         names = [name for name in table.columns if any(name in question.inputs for question in questions)]
         encoder = Encoder.of(table, names)
         # A kept column is a candidate of its own that is never masked; groups are the same for every target.
@@ -76,14 +91,37 @@ class SharedFlow:
         held_out = fold
         if table.rows >= _PLENTY * settings.tested:
             held_out = np.full(table.rows, -1)
-            held_out[order[: 2 * settings.tested]] = 0
-        return cls(table, questions, y, settings, encoder, places, owners, order, held_out)
+            held_out[order[: settings.tested + min(settings.confirmed, table.rows // 2 - settings.tested)]] = 0
+        level = settings.level / (targets if settings.family == "all" else 1)
+        return cls(table, questions, y, settings, encoder, places, owners, order, held_out, structure, level)
+
+    @property
+    def fresh(self) -> bool:
+        """Whether there are rows enough to test an answer on others than those that the search read."""
+        return self.table.rows >= 2 * self.settings.tested
+
+    def _searched_rows(self) -> np.ndarray:
+        return np.sort(self.order[: self.settings.tested])
+
+    def _confirmed_rows(self) -> np.ndarray:
+        """Rows that the search has not read; all rows where there are too few for that."""
+        if not self.fresh:
+            return np.arange(self.table.rows)
+        rest = self.order[self.settings.tested : self.settings.tested + self.settings.confirmed]
+        return np.sort(rest[self.held_out[rest] >= 0])
 
     def testers(self, seed: int, context: Context = ALONE) -> list[SetTester]:
         """Train the flow of every subset for all targets together, and set up the test of each."""
-        rows = np.sort(self.order[: self.settings.tested])
         everything = [(frozenset(question.candidates), frozenset[str]()) for question in self.questions]
-        return self._train(range(len(self.questions)), everything, rows, seed, "subsets", context)
+        return self._train(range(len(self.questions)), everything, self._searched_rows(), seed, "subsets", context)
+
+    def confirming(self, testers: Sequence[SetTester]) -> list[SetTester]:
+        """The same flows, asked about other rows than the search read, where there are enough, or about all rows."""
+        if self.table.rows <= self.settings.tested:
+            return list(testers)
+        numbers, rows = range(len(self.questions)), self._confirmed_rows()
+        wanted = [(frozenset(question.candidates), frozenset[str]()) for question in self.questions]
+        return self._testers(numbers, wanted, rows, testers[0].flow, testers[0].notes)
 
     def closer_testers(
         self,
@@ -101,15 +139,13 @@ class SharedFlow:
         A flow that serves every subset serves no one perfectly, and what it misses shows in other inputs; this one
         has few subsets to serve. It is asked about other rows than the first one was, where the table has them.
         """
-        tested = self.settings.tested
-        fresh = self.order[tested : 2 * tested] if self.table.rows >= 2 * tested else self.order[:tested]
         wanted = list(zip(doubtful, sure, strict=True))
         count = len(numbers)
         if jax.default_backend() != "cpu":
             # A GPU trains more of them in the same time, and compiles for few numbers of targets only.
             more = (1 << (count - 1).bit_length()) - count
             numbers, wanted = [*numbers, *[numbers[-1]] * more], [*wanted, *[wanted[-1]] * more]
-        return self._train(numbers, wanted, np.sort(fresh), seed, name, context)[:count]
+        return self._train(numbers, wanted, self._confirmed_rows(), seed, name, context)[:count]
 
     def _train(
         self,
@@ -122,9 +158,6 @@ class SharedFlow:
     ) -> list[SetTester]:
         """`wanted`: for each target the candidates that its flow may see, and those that it always sees."""
         questions = [self.questions[number] for number in numbers]
-        names = [code.name for code in self.encoder.codes]
-        x = self.encoder.encode(self.table.frame(names))
-        scaled = np.stack([(v - v.mean()) / v.std() for v in (self.y[n] for n in numbers)])[:, :, None]
         allowed, always = np.zeros((2, len(questions), len(self.places)))
         for place, (question, (free, fixed)) in enumerate(zip(questions, wanted, strict=True)):
             allowed[place, [self.places[candidate] for candidate in free]] = 1
@@ -132,32 +165,89 @@ class SharedFlow:
         seen = np.stack([self.encoder.mask(question.inputs) for question in questions])
         settings = FlowSettings(steps=self.settings.steps_for(len(self.places)), batch=_BATCH)
         trainings = prepare_subset_flow(
-            x, scaled, self.held_out, self.owners, seen, allowed, always, settings, seed=seed
+            self._inputs,
+            self._scaled(numbers),
+            self.held_out,
+            self.owners,
+            seen,
+            allowed,
+            always,
+            settings,
+            seed=seed,
         )
         trained = [_trained(one, f"{name}-{fold}", context) for fold, one in enumerate(trainings)]
         flow = make_subset_flow(trained, len(questions), settings)
         notes = tuple(note for one in trained for note in one.notes)
-        part = self.table.take(rows)
-        columns = {name: features(part.columns[name]) for name in names}
+        return self._testers(numbers, wanted, rows, flow, notes)
+
+    @cached_property
+    def _inputs(self) -> np.ndarray:
+        """Features (rows, features) of all inputs, as networks see them."""
+        return self.encoder.encode(self.table.frame([code.name for code in self.encoder.codes]))
+
+    def _scaled(self, numbers: Sequence[int]) -> np.ndarray:
+        """Standardised targets (targets, rows, 1)."""
+        return np.stack([(v - v.mean()) / v.std() for v in (self.y[n] for n in numbers)])[:, :, None]
+
+    def _testers(
+        self,
+        numbers: Sequence[int],
+        wanted: Sequence[tuple[frozenset[str], frozenset[str]]],
+        rows: np.ndarray,
+        flow: SubsetFlow,
+        notes: tuple[str, ...],
+    ) -> list[SetTester]:
+        """Tests of some targets on some rows, by a flow that has not seen them."""
+        questions = [self.questions[number] for number in numbers]
+        part, structure = self.table.take(rows), self.structure.take(rows)
+        x, y = self._inputs[rows], self._scaled(numbers)[:, rows]
+        slow = structure.kind == ORDERED
+        columns = {}
+        for name in (code.name for code in self.encoder.codes):
+            values = features(part.columns[name])
+            columns[name] = Features(values, autocorrelation(values) if slow else None)
         a_lot = len(questions) * len(self.places) >= _WORTH_COMPILING
-        stock = DeviceFeatures.of(columns) if a_lot and jax.default_backend() != "cpu" else None
-        return [
+        on_device = a_lot and jax.default_backend() != "cpu" and structure.kind == INDEPENDENT
+        stock = DeviceFeatures.of({name: own.values for name, own in columns.items()}) if on_device else None
+        testers = [
             SetTester(
                 question,
                 place,
                 flow,
-                x[rows] * seen[place],
-                scaled[place, rows],
+                x * self.encoder.mask(question.inputs),
+                y[place],
                 self.held_out[rows],
                 self.places,
                 columns,
                 self.owners,
                 self.settings,
-                stock,
-                notes,
+                structure.folds(len(rows), 2, np.random.default_rng(len(rows))),
+                self.level,
+                stock=stock,
+                notes=notes,
             )
             for place, question in enumerate(questions)
         ]
+        return [
+            replace(tester, dependence=_dependence(tester, free | fixed, structure))
+            for tester, (free, fixed) in zip(testers, wanted, strict=True)
+        ]
+
+
+def _dependence(tester: SetTester, everything: frozenset[str], structure: RowStructure) -> RowDependence | None:
+    """How the rows of a target hang together beyond its inputs: read off the law that sees most of them."""
+    if structure.kind == INDEPENDENT:
+        return None
+    rows = len(tester.x)
+    if structure.groups is not None:
+        return RowDependence(rows, groups=structure.groups)
+    inputs = [tester.columns[name] for name in tester.question.inputs]
+    memories = [own.memory for own in inputs if own.memory is not None]
+    latents = all_latent_features(tester.latents(everything))
+    memory = memory_beyond_inputs(latents, [own.values for own in inputs], memories)
+    # A latent that is white beyond the inputs makes rows as good as independent. All features of a slow one count as
+    # being as slow as the slowest: what moves its location for long moves its spread and shape now and then.
+    return RowDependence(rows, latents=np.tile(memory.max(axis=0), (len(memory), 1))) if memory.any() else None
 
 
 def _trained(training: Training, name: str, context: Context) -> Trained:

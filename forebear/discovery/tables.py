@@ -10,14 +10,15 @@ from typing import Any
 import pandas as pd
 
 from forebear.discovery.action import Action
+from forebear.discovery.multiple import adjusted
 from forebear.discovery.record import Discovery
-from forebear.errors import InputError
+from forebear.errors import InputError, near_miss
 from forebear.storage.files import check_output, write_bytes
 
 ENDINGS = (".csv", ".parquet", ".json")
 _SHARES = Action._fields
-_EVIDENCE = ("p_value", "effect", "shift", "moves")
-_NUMBERS = ("frequency", "score", "p_value", "effect", "shift", *_SHARES)
+_EVIDENCE = ("p_value", "effect", "limit", "detectable", "shift", "moves")
+_NUMBERS = ("frequency", "score", "p_value", "effect", "limit", "detectable", "shift", *_SHARES)
 
 
 def flat_table(found: Discovery) -> pd.DataFrame:
@@ -63,6 +64,22 @@ def _evidence(found: Discovery, target: str) -> tuple[dict[Any, dict[Any, Any]],
         return {}, {}
     evidence = certificate.frame().filter(list(_EVIDENCE))
     return evidence.to_dict("index"), certificate.actions_frame().to_dict("index")
+
+
+def adjusted_table(found: Discovery, method: str) -> pd.DataFrame:
+    """p-values of all candidates of all targets, corrected for their number; see `Found.adjusted`."""
+    if method not in _METHODS:
+        raise InputError(f"unknown method '{method}'. {near_miss(method, _METHODS)}")
+    rows = [
+        {"target": target, "candidate": name, "kept": name in certificate.kept, "p_value": result.p_value}
+        for target, certificate in found.certificates().items()
+        for name, result in certificate.tests.items()
+    ]
+    raised = adjusted({str(place): row["p_value"] for place, row in enumerate(rows)}, method)
+    return pd.DataFrame([{**row, "adjusted": raised[str(place)]} for place, row in enumerate(rows)])
+
+
+_METHODS = ("holm", "fdr")
 
 
 def check_table_file(file: str | Path, option: str = "") -> Path:

@@ -2,45 +2,58 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from scipy.linalg import cho_factor, cho_solve
+from scipy.special import ndtri
 
 from forebear.data.question import Question
 from forebear.discovery.action import Action, action
 from forebear.discovery.dependence import (
+    Features,
     HostTest,
-    Residualiser,
     TestResult,
-    latent_features,
+    all_latent_features,
+    detectable,
     probe_candidate,
     result_of,
+    sidak,
 )
 from forebear.discovery.dependence_device import DeviceFeatures, DeviceTest
+from forebear.discovery.effective import RowDependence
+from forebear.discovery.learned import LearnedProbe
+from forebear.discovery.residuals import LATENT_ORDERS, Residualiser, latent_features
 from forebear.discovery.search import SetEvidence, weigh
-from forebear.errors import below_one, check_fields, or_none, positive, whole
+from forebear.errors import InputError, below_one, check_fields, or_none, positive, whole
 from forebear.flow.subset import SubsetFlow
 from forebear.storage.checkpoint import Journal
 
 
 @dataclass(frozen=True)
 class CertificateSettings:
-    """The test of independence and the flow behind it."""
+    """The test of independence, the flow behind it, and what a verdict asks for."""
 
     level: float = 0.01
     """chance of adding a useless candidate to a set that suffices, over all its removed candidates"""
-    least_effect: float = 1e-3
-    """a dependence that explains less than this share of the variance of every feature of the latent is negligible,
-    however significant"""
-    least_shift: float = 0.01
-    """a dependence that moves the law by less than this share of the target's standard deviation is negligible too.
-    Where the inputs determine the target almost wholly (increments of a simulator), whatever moves the small rest
-    would count otherwise; set it to 0 where that rest is what you are after"""
+    family: str = "target"
+    """what the level is for: each "target", or "all" of them together"""
+    least_effect: float = 3e-4
+    """a dependence that explains less than this share of the variance of every feature of the latent, which is what
+    the kept inputs leave open, is negligible, however significant"""
+    least_shift: float = 1e-3
+    """a dependence that moves the law by less than this share of the target's own standard deviation is negligible
+    too. Where the inputs determine the target almost wholly, what is left is the error of a network"""
+    margin: float = 0.075
+    """what a removed candidate may still explain, as a share of what the kept inputs leave open, for a verdict to be
+    "certified": its 95% upper limit must lie below"""
     tested: int = 10_000
-    """rows whose latents are tested, at most"""
+    """rows whose latents are tested in the search, at most"""
+    confirmed: int = 100_000
+    """rows beside those of the search on which its answer is tested, at most"""
     subset_steps: int | None = None
     """training steps of the flow that serves every subset; None: 700, and 100 more for each candidate, between 1,000
     and 2,000"""
@@ -61,15 +74,24 @@ class CertificateSettings:
         return result.effect >= self.least_effect and result.shift >= self.least_shift
 
 
+def _family(what: str, value: object) -> None:
+    if value not in ("target", "all"):
+        raise InputError(f"{what} must be 'target' or 'all'; got {value!r}")
+
+
 _CHECKS = {
     "level": positive(most=1.0),
+    "family": _family,
     "least_effect": below_one,
     "least_shift": below_one,
+    "margin": positive(most=1.0),
     "tested": whole(100),
+    "confirmed": whole(100),
     "subset_steps": or_none(whole()),
 }
 
-_MOST_PRODUCTS = 200
+# What the regression behind `unexplained` sees: bounded features of each input, and products of inputs.
+_BOUNDED, _MOST_PRODUCTS, _ROWS_PER_PRODUCT = 4, 100, 10
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,10 +107,16 @@ class SetTester:
     fold: np.ndarray
     places: Mapping[str, int]
     """candidate -> its number in the flow's masks"""
-    columns: Mapping[str, np.ndarray]
+    columns: Mapping[str, Features]
     """features of every input column, for the test"""
     owners: Sequence[int]
     settings: CertificateSettings
+    parts: Int[np.ndarray, " rows"]
+    """0 or 1: the part of the rows that a learned probe of the other part is tried on"""
+    level: float
+    """of this target"""
+    dependence: RowDependence | None = None
+    """of the rows; None: they are independent"""
     stock: DeviceFeatures | None = None
     """the same features on a GPU, if there is one"""
     notes: tuple[str, ...] = ()
@@ -104,54 +132,106 @@ class SetTester:
         """The evidence on a set, from its latents z (rows,)."""
         settings = self.settings
         if kept.issuperset(self.question.candidates):
-            return weigh({}, None, settings.level, settings.matters)
+            return weigh({}, None, self.level, settings.matters)
         test = self._test(kept)
-        latents = test.clear(latent_features(z))
-        unexplained = self._unexplained(kept, test.clear)
-
-        def in_units(result: TestResult) -> TestResult:
-            return result._replace(shift=float(np.sqrt(result.effect)) * unexplained)
-
+        latents = test.clear(all_latent_features(z))
+        unexplained = self.unexplained(kept)
         alone = test.each(latents)
-        tests = {candidate: in_units(result_of([one])) for candidate, one in alone.items()}
-        evidence = weigh(tests, in_units(result_of(alone.values())), settings.level, settings.matters)
-        if not evidence.passes:
-            # Something is missing: that pairs may show more of it does not matter.
-            return evidence
-        jointly = result_of([*alone.values(), *test.pairs(latents)])
-        return weigh(tests, in_units(jointly), settings.level, settings.matters)
+        families = len(alone) + 1
+
+        def in_units(result: TestResult, rows: float, tests: int) -> TestResult:
+            seen = detectable(rows, self.level / families / 2, max(1, tests))
+            return result._replace(shift=float(np.sqrt(result.effect)) * unexplained, detectable=seen)
+
+        def weighed(jointly: TestResult) -> SetEvidence:
+            return weigh(tests, in_units(jointly, fewest, plain), self.level, settings.matters)
+
+        tests = {c: in_units(result_of([one]), one.rows, one.plain_tests) for c, one in alone.items()}
+        fewest, plain = min(one.rows for one in alone.values()), sum(one.plain_tests for one in alone.values())
+        evidence = weighed(result_of(alone.values()))
+        if evidence.passes:
+            # Where something is missing already, that pairs or trees may show more of it does not matter.
+            fixed = result_of([*alone.values(), *test.pairs(latents)])
+            evidence = weighed(fixed)
+        if evidence.passes:
+            evidence = weighed(self._with_trees(fixed, kept, latents[:, :LATENT_ORDERS], test))
+        return evidence
+
+    def _with_trees(
+        self,
+        fixed: TestResult,
+        kept: frozenset[str],
+        latents: Float[np.ndarray, "rows orders"],
+        test: HostTest | DeviceTest,
+    ) -> TestResult:
+        """What the list of features and a learned probe say together."""
+        probe = LearnedProbe.fit(latents, self._seen, self.parts)
+        found = probe.measure(latents, test.clear, len(latents) - test.count, self.dependence)
+        p_value = sidak(found.statistic, found.tests)
+        limit = max(fixed.limit, found.limit)
+        if p_value > fixed.p_value:
+            return fixed._replace(p_value=min(1.0, 2 * fixed.p_value), limit=limit)
+        behind: tuple[str, ...] = ()
+        if 2 * p_value <= self.level:
+            removed = {
+                candidate: [n for n, owner in enumerate(self._seen_owners) if owner == self.places[candidate]]
+                for candidate in self.question.candidates
+                if candidate not in kept
+            }
+            behind = probe.behind(found.order, latents, test.clear, removed)
+        strongest = found.statistic, min(1.0, 2 * p_value), found.correlation, found.order, behind
+        return TestResult(*strongest, limit=limit, rows=fixed.rows)
+
+    @cached_property
+    def _seen_places(self) -> np.ndarray:
+        """Features of the target's own inputs that vary on these rows."""
+        return np.flatnonzero(self.x.std(axis=0) > 0)
+
+    @property
+    def _seen(self) -> Float[np.ndarray, "rows seen"]:
+        return self.x[:, self._seen_places].astype(np.float32)
+
+    @property
+    def _seen_owners(self) -> list[int]:
+        return [self.owners[place] for place in self._seen_places]
 
     def _test(self, kept: frozenset[str]) -> HostTest | DeviceTest:
         candidates = {
             candidate: names for candidate, names in self.question.candidates.items() if candidate not in kept
         }
-        if self.stock is None:
-            return HostTest(self.columns, self._inside(kept), candidates)
+        if self.stock is None or self.dependence is not None:
+            return HostTest.of(self.columns, self._inside(kept), candidates, self.dependence)
         return DeviceTest(self.stock, self._inside(kept), candidates)
 
     def action(self, without: frozenset[str], candidate: str, z: Float[np.ndarray, " rows"]) -> Action:
         """How a candidate acts that is not in the set: what the latents z (rows,) of the set show of it."""
         test = self._test(without)
         given = [self.columns[name] for name in self._inside(without)]
-        probe = probe_candidate(candidate, self.removed(without)[candidate], given)
-        return action(test.clear(latent_features(z)), test.clear(probe.values))
+        probe = probe_candidate(self.removed(without)[candidate], given)
+        return action(test.clear(latent_features(z)), test.clear(probe.own.values))
 
-    def _unexplained(self, kept: frozenset[str], clear: Callable[[np.ndarray], np.ndarray]) -> float:
-        """What the inputs of the set leave open of the target, as a share of its standard deviation: an upper bound.
+    def unexplained(self, kept: frozenset[str]) -> float:
+        """What the inputs of the set leave open of the target, as a share of its standard deviation.
 
-        Beside the bounded features of the clearing, the inputs themselves and their products, which those miss in the
-        tails.
+        By regression on features of the inputs, the inputs themselves and their products, which bounded features miss
+        in the tails; either half of the rows is judged by what the other half says, so that many inputs beside few
+        rows do not seem to explain everything.
         """
         inside = self.x[:, self.on(kept)[list(self.owners)] > 0]
-        products = [inside[:, i] * inside[:, j] for i in range(inside.shape[1]) for j in range(i + 1)]
-        powers = np.column_stack([inside, *products[:_MOST_PRODUCTS]])
-        left, powers = clear(self.y), clear(powers.astype(float))
-        squares = powers.T @ powers
-        squares[np.diag_indices(len(squares))] += 1e-9 * max(1.0, float(squares.max(initial=0.0)))
-        left = left - powers @ cho_solve(cho_factor(squares, check_finite=False), powers.T @ left)
-        return float(left.std() / self.y.std())
+        most = min(_MOST_PRODUCTS, len(self.x) // _ROWS_PER_PRODUCT - inside.shape[1])
+        crossed = [inside[:, i] * inside[:, j] for i in range(inside.shape[1]) for j in range(i + 1)][: max(0, most)]
+        bounded = [self.columns[name].values[:, :_BOUNDED] for name in self._inside(kept)]
+        design = np.column_stack([np.ones(len(self.x)), *bounded, inside, *crossed]).astype(float)
+        left = np.empty(len(self.y))
+        for part in (0, 1):
+            learn, asked = self.parts != part, self.parts == part
+            squares = design[learn].T @ design[learn]
+            squares[np.diag_indices(len(squares))] += 1e-6 * max(1.0, float(squares.max(initial=0.0)))
+            slope = cho_solve(cho_factor(squares, check_finite=False), design[learn].T @ self.y[learn, 0])
+            left[asked] = self.y[asked, 0] - design[asked] @ slope
+        return float(min(left.std() / self.y.std(), 1.0))
 
-    def removed(self, kept: frozenset[str]) -> dict[str, list[np.ndarray]]:
+    def removed(self, kept: frozenset[str]) -> dict[str, list[Features]]:
         """Features of the columns of every candidate outside the set."""
         return {
             candidate: [self.columns[name] for name in columns]
@@ -159,10 +239,10 @@ class SetTester:
             if candidate not in kept
         }
 
-    def clearing(self, kept: frozenset[str]) -> tuple[list[np.ndarray], Residualiser]:
+    def clearing(self, kept: frozenset[str]) -> tuple[list[Features], Residualiser]:
         """Features of the columns inside the set, and how to clear with them."""
         given = [self.columns[name] for name in self._inside(kept)]
-        return given, Residualiser(given, len(self.x))
+        return given, Residualiser([one.values for one in given], len(self.x))
 
     def _inside(self, kept: frozenset[str]) -> list[str]:
         """Columns of the set, and those that are always kept."""
@@ -172,6 +252,33 @@ class SetTester:
     def latents(self, kept: frozenset[str]) -> Float[np.ndarray, " rows"]:
         """Latents (rows,) of the real rows, given the set."""
         return self.flow.latents(self.number, self.x, self.y, self.fold, self.on(kept))[:, 0]
+
+    @cached_property
+    def scored(self) -> Int[np.ndarray, " scored"]:
+        """Rows that laws are scored on: all, or evenly spaced ones."""
+        return np.linspace(0, len(self.x) - 1, min(_SCORED, len(self.x))).astype(int)
+
+    def log_scores(self, kept: frozenset[str]) -> Float[np.ndarray, " scored"]:
+        """Log densities of the scored rows, in standard deviations of the target, given the set."""
+        rows = self.scored
+        return self.flow.log_scores(self.number, self.x[rows], self.y[rows], self.fold[rows], self.on(kept))
+
+    @cached_property
+    def ranked(self) -> Int[np.ndarray, " ranked"]:
+        """Rows whose CRPS is computed, which takes many draws each: some of those that are scored."""
+        return self.scored[:: -(-len(self.scored) // _RANKED)]
+
+    def crps(self, kept: frozenset[str]) -> Float[np.ndarray, " ranked"]:
+        """Continuous ranked probability scores, in standard deviations of the target, given the set."""
+        rows, levels = self.ranked, (np.arange(_LEVELS) + 0.5) / _LEVELS
+        z = np.tile(ndtri(levels), (len(rows), 1))
+        quantiles = self.flow.quantiles(self.number, self.x[rows], z, self.fold[rows], self.on(kept))
+        beyond = self.y[rows] - quantiles
+        return 2 * (beyond * (levels - (beyond < 0))).mean(axis=1)
+
+
+# Rows whose densities are scored, and whose CRPS is, at most; quantiles that a CRPS is an average over.
+_SCORED, _RANKED, _LEVELS = 4_000, 500, 20
 
 
 class SetTests:
@@ -185,6 +292,7 @@ class SetTests:
         self.journal = Journal[frozenset[str], SetEvidence]() if journal is None else journal
         self._closer: dict[frozenset[str], SetEvidence] = {}
         self._latents: dict[frozenset[str], np.ndarray] = {}
+        self._scores: dict[frozenset[str], np.ndarray] = {}
 
     def examine(self, kept: frozenset[str]) -> SetEvidence:
         """The evidence on a set."""
@@ -206,3 +314,9 @@ class SetTests:
         if kept not in self._latents:
             self._latents[kept] = self.tester.latents(kept)
         return self._latents[kept]
+
+    def log_scores(self, kept: frozenset[str]) -> Float[np.ndarray, " scored"]:
+        """Log densities of the scored rows, given the set; computed once."""
+        if kept not in self._scores:
+            self._scores[kept] = self.tester.log_scores(kept)
+        return self._scores[kept]

@@ -6,11 +6,12 @@ whatever the other inputs are.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
 import jax.random as jr
 import numpy as np
@@ -106,16 +107,55 @@ class SubsetFlow:
 
         `fold` (rows,) says which model to ask at a row: the one that has not seen it.
         """
-        z = np.empty(y.shape)
+        return self._asked(_pull, target, x, y, fold, on)
+
+    def log_scores(
+        self,
+        target: int,
+        x: Float[np.ndarray, "rows features"],
+        y: Float[np.ndarray, "rows outputs"],
+        fold: Int[np.ndarray, " rows"],
+        on: Num[np.ndarray, " units"] | Bool[np.ndarray, " units"],
+    ) -> Float[np.ndarray, " rows"]:
+        """Log densities (rows,) of standardised y (rows, 1), as in `latents`."""
+        z, rate = self._asked(_pull_with_density, target, x, y, fold, on).T
+        return -0.5 * (z**2 + np.log(2 * np.pi)) + rate
+
+    def quantiles(
+        self,
+        target: int,
+        x: Float[np.ndarray, "rows features"],
+        z: Float[np.ndarray, "rows levels"],
+        fold: Int[np.ndarray, " rows"],
+        on: Num[np.ndarray, " units"] | Bool[np.ndarray, " units"],
+    ) -> Float[np.ndarray, "rows levels"]:
+        """Standardised y (rows, levels) at latents z (rows, levels), as in `latents`."""
+        return self._asked(_push, target, x, z, fold, on)
+
+    def _asked(
+        self,
+        ask: Callable[..., Array],
+        target: int,
+        x: Float[np.ndarray, "rows features"],
+        values: Float[np.ndarray, "rows some"],
+        fold: Int[np.ndarray, " rows"],
+        on: Num[np.ndarray, " units"] | Bool[np.ndarray, " units"],
+    ) -> Float[np.ndarray, "rows others"]:
+        """What the model that has not seen a row says of it."""
+        told: np.ndarray | None = None
         mask = single(on)
         for number, models in enumerate(self.models):
             asked = np.flatnonzero(fold == number)
             # Folds differ a little in size. All are filled up to one size, so that nothing is compiled twice.
             size = len(x) * 5 // (4 * len(self.models)) if len(self.models) > 1 else len(x)
             filled = np.resize(asked, size if 0 < len(asked) <= size else len(asked))
-            features, values = single(x[filled]), single(y[filled])
-            z[asked] = np.asarray(_pull(models[target], features, values, mask, self.settings))[: len(asked)]
-        return z
+            if not len(filled):
+                continue
+            answer = np.asarray(ask(models[target], single(x[filled]), single(values[filled]), mask, self.settings))
+            told = np.empty((len(x), answer.shape[1])) if told is None else told
+            told[asked] = answer[: len(asked)]
+        assert told is not None, "rows that no flow was kept from"
+        return told
 
 
 # A latent is looked at through its ranks. Five steps that crowd where the data is place it as well as eight equal
@@ -137,6 +177,47 @@ def _pull(
         return model(zeta, jnp.full((zeta.shape[0], 1), t, zeta.dtype), x, every)
 
     return integrate(velocity, y, settings, backward=True)
+
+
+@eqx.filter_jit
+def _push(
+    model: MaskedNetwork,
+    x: Float[Array, "rows features"],
+    z: Float[Array, "rows levels"],
+    on: Float[Array, " units"],
+    settings: FlowSettings,
+) -> Float[Array, "rows levels"]:
+    rows, levels = z.shape
+    every = jnp.broadcast_to(on, (rows * levels, on.shape[0]))
+    repeated = jnp.repeat(x, levels, axis=0)
+
+    def velocity(t: ArrayLike, zeta: Array) -> Array:
+        return model(zeta, jnp.full((zeta.shape[0], 1), t, zeta.dtype), repeated, every)
+
+    return integrate(velocity, z.reshape(-1, 1), settings).reshape(rows, levels)
+
+
+@eqx.filter_jit
+def _pull_with_density(
+    model: MaskedNetwork,
+    x: Float[Array, "rows features"],
+    y: Float[Array, "rows 1"],
+    on: Float[Array, " units"],
+    settings: FlowSettings,
+) -> Float[Array, "rows 2"]:
+    """Latents, and the logarithm of how much the flow squeezes the line around them."""
+    every = jnp.broadcast_to(on, (x.shape[0], on.shape[0]))
+
+    def velocity(t: ArrayLike, state: Array) -> Array:
+        zeta = state[:, :1]
+
+        def at(zeta: Array) -> Array:
+            return model(zeta, jnp.full((zeta.shape[0], 1), t, zeta.dtype), x, every)
+
+        speed, stretch = jax.jvp(at, (zeta,), (jnp.ones_like(zeta),))
+        return jnp.concatenate([speed, stretch], axis=1)
+
+    return integrate(velocity, jnp.concatenate([y, jnp.zeros_like(y)], axis=1), settings, backward=True)
 
 
 def prepare_subset_flow(

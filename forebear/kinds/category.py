@@ -14,7 +14,7 @@ from forebear.kinds.kind import Cells, Described, Feature, Kind, Range, Scaled
 
 # exp(-100^2 / 2) is exactly 0 in float64.
 _APART = 100.0
-_LEVELS = 12
+_LEVELS = 20
 
 
 @final

@@ -13,7 +13,7 @@ from forebear.kinds.bounded import centred
 from forebear.kinds.cells import check_spread, number_cells
 from forebear.kinds.kind import Cells, Described, Feature, Kind, Nudge, Range, Scaled, near, nice_step
 
-_WAVES = 3
+_WAVES = 6
 
 
 @final
@@ -50,7 +50,7 @@ class Periodic(Kind):
         return np.stack([np.cos(angle), np.sin(angle)], axis=1) / lengthscale
 
     def test_features(self, values: np.ndarray, column: Described) -> np.ndarray:
-        """Waves of one, two and three periods a turn."""
+        """Waves of one to six periods a turn."""
         angle = 2 * np.pi * values[:, None] / _period(column) * np.arange(1, _WAVES + 1)
         return centred(np.stack([np.cos(angle), np.sin(angle)], axis=2).reshape(len(angle), -1))
 

@@ -13,7 +13,8 @@ from scipy.stats import kstest
 
 from forebear.data.column import Column
 from forebear.data.source import open_frame
-from forebear.discovery.dependence import Residualiser, features, judge_each, judge_pairs, latent_features, result_of
+from forebear.discovery.dependence import Features, HostTest, all_latent_features, result_of
+from forebear.discovery.residuals import features
 from forebear.errors import InputError, near_miss
 from forebear.twin.given import read_matrix
 from forebear.twin.scores import binned_wasserstein, crps, mean_interval, wasserstein
@@ -209,16 +210,13 @@ def _independence(
     x = read_matrix(frame, twin.columns, "held_out")[some]
     columns = [Column(c.name, c.kind, x[:, i], c.levels, c.period) for i, c in enumerate(twin.columns)]
     varied = [column for column in columns if len(np.unique(column.values)) > 1]
-    units = {column.name: [features(column)] for column in varied}
-    if not units:
+    if not varied:
         return [(None, None)] * z.shape[1]
-    clearing = Residualiser([], len(some))
-    latents = [clearing(latent_features(z[some, i])) for i in range(z.shape[1])]
-    verdicts = [
-        result_of([*judge_each(own, units, [], clearing).values(), *judge_pairs(own, units, clearing)])
-        for own in latents
-    ]
-    return [(verdict.p_value, verdict.effect) for verdict in verdicts]
+    named = {column.name: Features(features(column)) for column in varied}
+    test = HostTest.of(named, [], {name: [name] for name in named})
+    latents = [test.clear(all_latent_features(z[some, i])) for i in range(z.shape[1])]
+    results = [result_of([*test.each(own).values(), *test.pairs(own)]) for own in latents]
+    return [(result.p_value, result.effect) for result in results]
 
 
 def _lines(target: str, scores: Scores, exact: bool) -> list[str]:

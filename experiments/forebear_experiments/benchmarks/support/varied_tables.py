@@ -1,0 +1,20 @@
+"""Every kind of varied table by its name: what `bench trust` asks about.
+
+None of them is in the suite of `bench selection`, and none was tuned: the sizes of effects were set by what a
+regression of the right form would see (t of six and more, but for the kinds that are marked undecidable), before
+any selection was run on them.
+"""
+
+from __future__ import annotations
+
+from forebear_experiments.benchmarks.support.varied import Kind
+from forebear_experiments.benchmarks.support.varied import VariedTable as VariedTable
+from forebear_experiments.benchmarks.support.varied_inputs import OF_INPUTS
+from forebear_experiments.benchmarks.support.varied_order import ORDERED
+from forebear_experiments.benchmarks.support.varied_shapes import SHAPED
+from forebear_experiments.benchmarks.support.varied_targets import OF_TARGETS
+
+KINDS: dict[str, Kind] = {
+    name: Kind(name, draw) for kinds in (ORDERED, SHAPED, OF_TARGETS, OF_INPUTS) for name, draw in kinds.items()
+}
+"""name -> the kind, which gives the table of a seed"""

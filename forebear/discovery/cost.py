@@ -1,0 +1,108 @@
+"""What pruning costs: held-out scores of the law of the chosen inputs against that of all, row by row."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from jaxtyping import Float
+
+from forebear.discovery.structure import ORDERED, RowStructure
+
+
+class Difference(NamedTuple):
+    """A mean difference of paired scores, with its 95% interval."""
+
+    difference: float
+    low: float
+    high: float
+
+    @property
+    def error(self) -> float:
+        """One standard error."""
+        return (self.high - self.low) / (2 * _INTERVAL)
+
+    def costs(self, errors: float) -> bool:
+        """Whether the first is worse than the second, beyond so many standard errors."""
+        return self.difference > errors * self.error
+
+
+class CurvePoint(NamedTuple):
+    """The score of a law on some of the chosen inputs."""
+
+    kept: tuple[str, ...]
+    log_loss: float
+    """mean negative log density on held-out rows, in standard deviations of the target"""
+    share: float
+    """of what all chosen inputs bring beyond none"""
+
+
+class Cost(NamedTuple):
+    """Losses of the pruned law less those of the full one: positive when pruning costs something."""
+
+    log_loss: Difference
+    """negative log density"""
+    crps: Difference
+    """in standard deviations of the target"""
+    pruned: tuple[float, float]
+    """mean losses of the pruned law: negative log density, CRPS"""
+    full: tuple[float, float]
+    """the same of the law on all candidates"""
+    curve: tuple[CurvePoint, ...]
+    """from all chosen inputs down to none, the least missed removed first"""
+
+
+_INTERVAL = 1.96
+# Stretches of ordered rows whose means are taken as independent.
+_STRETCHES = 20
+# A density lower than this says that the law missed, not by how much.
+_LOWEST = -15.0
+
+
+def paired(first: Float[np.ndarray, " rows"], second: Float[np.ndarray, " rows"], rows: RowStructure) -> Difference:
+    """The mean of first - second, with an interval that minds how the rows hang together.
+
+    >>> paired(np.array([2.0, 3.0, 2.0, 3.0]), np.ones(4), RowStructure()).difference
+    1.5
+    """
+    apart = first - second
+    if rows.kind == ORDERED and len(apart) >= 2 * _STRETCHES:
+        parts = np.arange(len(apart)) * _STRETCHES // len(apart)
+    elif rows.groups is not None:
+        parts = np.unique(rows.groups, return_inverse=True)[1]
+    else:
+        parts = np.arange(len(apart))
+    counts = np.bincount(parts)
+    sums = np.bincount(parts, apart - apart.mean())
+    error = np.sqrt((sums**2).sum() * len(counts) / max(1, len(counts) - 1)) / counts.sum()
+    mean = float(apart.mean())
+    return Difference(mean, mean - _INTERVAL * float(error), mean + _INTERVAL * float(error))
+
+
+def losses(log_scores: Float[np.ndarray, " rows"]) -> Float[np.ndarray, " rows"]:
+    """Negative log densities, of which a single one cannot decide alone."""
+    return -np.maximum(np.nan_to_num(log_scores, nan=_LOWEST, posinf=0.0, neginf=_LOWEST), _LOWEST)
+
+
+def score_curve(
+    kept: Sequence[str], loss: Callable[[frozenset[str]], Float[np.ndarray, " rows"]]
+) -> tuple[CurvePoint, ...]:
+    """Scores of nested sets, from all of `kept` to none; `loss` gives those of a law on a set.
+
+    >>> worth = {"a": 1.0, "b": 0.01}
+    >>> curve = score_curve(["a", "b"], lambda kept: np.full(3, -sum(worth[name] for name in kept)))
+    >>> [(point.kept, round(point.share, 2)) for point in curve]
+    [(('a', 'b'), 1.0), (('a',), 0.99), ((), 0.0)]
+    """
+    left = list(kept)
+    everything, nothing = float(loss(frozenset(kept)).mean()), float(loss(frozenset()).mean())
+    brought = max(nothing - everything, 1e-12)
+    points = [CurvePoint(tuple(left), everything, 1.0)]
+    # What each is missed by when it alone is gone says in which order they go: one pass in place of all subsets.
+    missed = {name: float(loss(frozenset(kept) - {name}).mean()) for name in kept}
+    for name in sorted(kept, key=lambda one: missed[one]):
+        left.remove(name)
+        own = float(loss(frozenset(left)).mean())
+        points.append(CurvePoint(tuple(left), own, (nothing - own) / brought))
+    return tuple(points)

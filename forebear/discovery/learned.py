@@ -1,0 +1,130 @@
+"""A probe that is learned: does anything about the inputs, in whatever combination, predict the latent?
+
+Randomised trees learn all features of the latent from all inputs, kept and removed, on one part of the rows; on the
+other part their predictions are one more feature, cleared of the kept inputs and held against the latent. That is the
+projected covariance measure (Lundborg, Kim, Shah and Samworth 2024) with a learner that is cheap, and sees
+interactions of any order, fast oscillations and rare corners, none of which a list of features can hold. It is no
+better than the list for plain effects, and worse for tails, so it stands beside it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from forebear.discovery.dependence import Features, MaxStatistic, strengths
+from forebear.discovery.effective import RowDependence, autocorrelation
+from forebear.kernel.threads import cores
+
+_TREES, _LEAF = 30, 5
+# Rows that the trees of one part learn from, at most: more take longer and see little more.
+_MOST_ROWS = 5_000
+# A candidate is behind a prediction if taking it away takes this many standard errors of the covariance, and this
+# share of what the strongest takes.
+_SURE, _SHARE = 3.0, 0.2
+
+
+@dataclass(frozen=True, eq=False)
+class LearnedProbe:
+    """Trees for either part of the rows, and what they predict."""
+
+    inputs: Float[np.ndarray, "rows features"]
+    parts: Int[np.ndarray, " rows"]
+    trees: Sequence[object]
+    """by part; those of a part have not seen its rows"""
+    predicted: Float[np.ndarray, "rows orders"]
+
+    @classmethod
+    def fit(
+        cls,
+        latents: Float[np.ndarray, "rows orders"],
+        inputs: Float[np.ndarray, "rows features"],
+        parts: Int[np.ndarray, " rows"],
+        seed: int = 0,
+    ) -> LearnedProbe:
+        """Learn cleared features of latents from features of inputs; `parts` (rows,) is 0 or 1.
+
+        >>> rng = np.random.default_rng(0)
+        >>> x = rng.normal(size=(2_000, 4))
+        >>> latents = np.sign(x[:, :3].prod(axis=1))[:, None] + rng.normal(size=(2_000, 1))
+        >>> probe = LearnedProbe.fit(latents, x, np.arange(2_000) % 2)
+        >>> bool(probe.measure(latents, lambda values: values, 2_000).statistic > 6)
+        True
+        """
+        from sklearn.ensemble import ExtraTreesRegressor
+
+        trees = []
+        predicted = np.empty_like(latents)
+        for part in (0, 1):
+            learn = np.flatnonzero(parts != part)
+            if len(learn) > _MOST_ROWS:
+                learn = learn[np.linspace(0, len(learn) - 1, _MOST_ROWS).astype(int)]
+            model = ExtraTreesRegressor(_TREES, min_samples_leaf=_LEAF, n_jobs=cores(), random_state=seed + part)
+            model.fit(inputs[learn], latents[learn])
+            trees.append(model)
+        found = cls(inputs, parts, trees, predicted)
+        predicted[:] = found._predict(inputs)
+        return found
+
+    def _predict(self, inputs: np.ndarray) -> np.ndarray:
+        predicted = np.empty_like(self.predicted)
+        for part, model in enumerate(self.trees):
+            asked = self.parts == part
+            predicted[asked] = model.predict(inputs[asked]).reshape(int(asked.sum()), -1)  # pyright: ignore
+        return predicted
+
+    def measure(
+        self,
+        latents: Float[np.ndarray, "rows orders"],
+        clear: Callable[[np.ndarray], np.ndarray],
+        freedom: int,
+        dependence: RowDependence | None = None,
+    ) -> MaxStatistic:
+        """The strongest covariance of a feature of the latent with its own prediction."""
+        cleared = clear(self.predicted)
+        best, limit = MaxStatistic(0.0, 0.0, 1, (), 0), 0.0
+        for order in range(latents.shape[1]):
+            own = cleared[:, order : order + 1]
+            if (latents[:, order] * own[:, 0]).mean() <= 0 or own.var() < 1e-12:
+                limit = max(limit, 1.645**2 / freedom)
+                continue
+            slow = dependence is not None and dependence.groups is None
+            found = strengths(
+                latents[:, order : order + 1],
+                Features(own, autocorrelation(own) if slow else None),
+                freedom,
+                dependence.of_order(order) if dependence is not None else None,
+            )
+            limit = max(limit, float(found.limit[0, 0]))
+            if found.statistic[0, 0] > best.statistic:
+                strongest = float(found.statistic[0, 0]), float(found.correlation[0, 0])
+                best = MaxStatistic(*strongest, order + 1, (), 0)
+        # Only predictions of the right sign count: half a test for each.
+        return best._replace(tests=max(1, latents.shape[1] // 2), limit=limit)
+
+    def behind(
+        self,
+        order: int,
+        latents: Float[np.ndarray, "rows orders"],
+        clear: Callable[[np.ndarray], np.ndarray],
+        places: Mapping[str, Sequence[int]],
+    ) -> tuple[str, ...]:
+        """The candidates that the prediction of one feature (1, 2, ...) of the latent rests on, strongest first.
+
+        `places` has the features of the inputs that belong to each removed candidate; each is shuffled in turn.
+        """
+        latent, rng = latents[:, order - 1], np.random.default_rng(0)
+        whole = clear(self.predicted[:, order - 1 : order])[:, 0]
+        error = np.sqrt(((latent * whole) ** 2).mean() / len(latent))
+        loss = {}
+        for candidate, features in places.items():
+            shuffled = self.inputs.copy()
+            shuffled[:, list(features)] = shuffled[rng.permutation(len(latent))][:, list(features)]
+            left = clear(self._predict(shuffled)[:, order - 1 : order])[:, 0]
+            loss[candidate] = float((latent * (whole - left)).mean() / max(error, 1e-300))
+        ranked = sorted(loss, key=lambda candidate: -loss[candidate])
+        needed = max(_SURE, _SHARE * loss[ranked[0]])
+        return tuple(candidate for candidate in ranked if loss[candidate] >= needed) or tuple(ranked[:1])

@@ -1,0 +1,122 @@
+"""Features of columns and latents, and what is left of them beyond what the kept inputs explain."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import combinations
+
+import numpy as np
+from jaxtyping import Float
+from scipy.linalg import cho_factor, cho_solve
+from scipy.special import log_ndtr, ndtr
+
+from forebear.data.table import Column
+from forebear.kinds import kind_named
+from forebear.kinds.bounded import legendre
+
+LATENT_ORDERS = 6
+"""Legendre polynomials of the latent: the first moves with its location, the second with its spread, the others
+with its shape"""
+TAILS = (0.1, 0.03)
+"""shares of the law, at either end, whose stretch has a feature of its own: six polynomials do not reach them"""
+
+
+def features(column: Column) -> Float[np.ndarray, "rows features"]:
+    """Bounded features (rows, some), most telling first, each with mean about 0 and variance about 1.
+
+    >>> from forebear.data.table import Column
+    >>> features(Column("x", "real", np.arange(5.0))).shape
+    (5, 8)
+    """
+    return kind_named(column.kind).test_features(column.values, column)
+
+
+def latent_features(z: Float[np.ndarray, " rows"]) -> Float[np.ndarray, "rows orders"]:
+    """Features (rows, orders) of a latent (rows,), orthonormal when it is standard normal.
+
+    >>> z = np.random.default_rng(0).normal(size=100_000)
+    >>> bool(abs(np.cov(latent_features(z).T) - np.eye(LATENT_ORDERS)).max() < 0.03)
+    True
+    """
+    return legendre(2 * ndtr(z) - 1, LATENT_ORDERS)
+
+
+def tail_features(z: Float[np.ndarray, " rows"]) -> Float[np.ndarray, "rows tails"]:
+    """Scores of a stretch of the outer parts of the law, upper and lower, each with mean 0 and variance 1.
+
+    With u the uniform version of the latent, the score is -log((1 - u) / share) - 1 where u > 1 - share, and 0
+    elsewhere: the derivative of the log density of an exponential excess by the logarithm of its scale.
+
+    >>> z = np.random.default_rng(0).normal(size=200_000)
+    >>> tails = tail_features(z)
+    >>> tails.shape[1], bool(abs(tails.mean(axis=0)).max() < 0.02), bool(abs(tails.std(axis=0) - 1).max() < 0.05)
+    (4, True, True)
+    """
+    scores = []
+    for beyond in (log_ndtr(-z), log_ndtr(z)):
+        for share in TAILS:
+            excess = np.log(share) - beyond
+            # An excess that the law gives once in a million tails says no more than that.
+            scores.append(np.where(excess > 0, np.clip(excess, 0, 14) - 1, 0.0) / np.sqrt(share))
+    return np.stack(scores, axis=1)
+
+
+def products(
+    left: Float[np.ndarray, "rows left"], right: Float[np.ndarray, "rows right"]
+) -> Float[np.ndarray, "rows left*right"]:
+    """Every column of one with every column of the other."""
+    return (left[:, :, None] * right[:, None, :]).reshape(len(left), -1)
+
+
+# (features of a column, those in products of pairs): the richest that leaves this many rows per feature.
+_RICHNESS = ((20, 5), (20, 4), (12, 4), (12, 3), (6, 3), (6, 2), (5, 1), (3, 1), (3, 0), (1, 0))
+_ROWS_PER_FEATURE = 10
+RIDGE = 1e-9
+
+
+def richness(widths: Sequence[int], rows: int) -> tuple[int, int]:
+    """Features of a kept column to clear with, and those in products of pairs, where there are so many of each.
+
+    >>> richness([8], rows=1_000), richness([8] * 20, rows=1_000)
+    ((20, 5), (3, 0))
+    """
+    for single, pair in _RICHNESS:
+        crossed = sum(min(a, pair) * min(b, pair) for a, b in combinations(widths, 2))
+        if (1 + sum(min(width, single) for width in widths) + crossed) * _ROWS_PER_FEATURE <= rows:
+            return single, pair
+    return _RICHNESS[-1]
+
+
+class Residualiser:
+    """Takes out of any features what the kept columns explain.
+
+    >>> x = np.random.default_rng(0).normal(size=1000)
+    >>> clearing = Residualiser([features(Column("x", "real", x))], rows=1000)
+    >>> bool(abs(clearing(np.exp(x)[:, None])).std() < 0.2 * np.exp(x).std())
+    True
+    """
+
+    def __init__(self, kept: Sequence[np.ndarray], rows: int, pairs: bool = True):
+        single, pair = richness([f.shape[1] for f in kept], rows)
+        self.design = design = self._design(kept, rows, single, pair if pairs else 0)
+        # By the normal equations, in a fifth of the time that orthogonal directions take. Features are bounded and
+        # close to orthogonal; where two are not (copies of an input), a small ridge decides: nothing depends on how.
+        squares = design.T @ design
+        squares[np.diag_indices(len(squares))] += RIDGE * rows
+        self.factor = cho_factor(squares, check_finite=False, overwrite_a=True)
+
+    @property
+    def count(self) -> int:
+        """Features that are cleared with."""
+        return self.design.shape[1]
+
+    @staticmethod
+    def _design(kept: Sequence[np.ndarray], rows: int, single: int, pair: int) -> np.ndarray:
+        parts = [np.ones((rows, 1)), *(f[:, :single] for f in kept)]
+        if pair:
+            parts += [products(a[:, :pair], b[:, :pair]) for a, b in combinations(kept, 2)]
+        return np.concatenate(parts, axis=1)
+
+    def __call__(self, values: Float[np.ndarray, "rows some"]) -> Float[np.ndarray, "rows some"]:
+        """The residuals of values (rows, some)."""
+        return values - self.design @ cho_solve(self.factor, self.design.T @ values, check_finite=False)

@@ -1,0 +1,260 @@
+"""How the rows of a table hang together: independent, one after another, or in groups; declared, or judged.
+
+Everything that divides rows asks here: folds for cross-fitting, rows that are tested, subsets of repeated runs. Rows
+that hang together stay together, so that no law is judged on the neighbours of the rows that it learned from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+from jaxtyping import Float, Int
+from scipy.special import ndtri
+from scipy.stats import f as f_law
+
+from forebear.data.question import Question
+from forebear.data.table import Table
+from forebear.discovery.residuals import Residualiser, features, latent_features
+from forebear.errors import InputError, near_miss
+
+INDEPENDENT, ORDERED, GROUPED, AUTO = "independent", "ordered", "grouped", "auto"
+
+# Stretches of neighbouring rows per fold: long enough that most rows have no neighbour in another fold, short enough
+# that no fold misses a large part of a sweep.
+_STRETCHES = 6
+# Stretches that tested rows are drawn in, of a table that has many more.
+_DRAWN_STRETCHES = 40
+
+
+@dataclass(frozen=True, eq=False)
+class RowStructure:
+    """What rows have to do with one another.
+
+    >>> RowStructure("grouped", groups=np.array([0, 0, 1, 1]), column="machine").describe()
+    "grouped by 'machine'"
+    """
+
+    kind: str = INDEPENDENT
+    """"independent", "ordered" or "grouped" """
+    groups: np.ndarray | None = None
+    """(rows,) number of the group of each row"""
+    column: str | None = None
+    """the column that says which group a row belongs to"""
+    why: str = ""
+    """what in the data spoke for it; empty when it was declared"""
+    drifting: tuple[str, ...] = ()
+    """columns that follow the number of the row: whatever drifts looks as if it came from them"""
+
+    @property
+    def name(self) -> str:
+        """As in `rows=`: the kind, or the column of the groups."""
+        return self.kind if self.column is None else self.column
+
+    def describe(self) -> str:
+        """In words."""
+        return self.kind if self.column is None else f"grouped by '{self.column}'"
+
+    def take(self, rows: Int[np.ndarray, " some"]) -> RowStructure:
+        """The structure of some of the rows."""
+        return (
+            self
+            if self.groups is None
+            else replace(self, groups=np.unique(self.groups[rows], return_inverse=True)[1])
+        )
+
+    def folds(self, rows: int, count: int, rng: np.random.Generator) -> Int[np.ndarray, " rows"]:
+        """The fold of each row: rows at random, whole stretches in turn, or whole groups at random.
+
+        >>> RowStructure("ordered").folds(24, 2, np.random.default_rng(0)).tolist()[:6]
+        [0, 0, 1, 1, 0, 0]
+        """
+        if self.kind == ORDERED:
+            return np.arange(rows) * (_STRETCHES * count) // rows % count
+        if self.groups is not None:
+            numbers = int(self.groups.max()) + 1
+            if numbers >= count:
+                return (rng.permutation(numbers) % count)[self.groups]
+        return rng.permutation(rows) % count
+
+    def order(self, rows: int, rng: np.random.Generator) -> Int[np.ndarray, " rows"]:
+        """The rows in an order of which any first part is a fair sample: at random, by stretches, or by groups."""
+        if self.kind == ORDERED:
+            stretch = np.arange(rows) * min(_DRAWN_STRETCHES, rows) // rows
+            return np.argsort(rng.permutation(int(stretch.max()) + 1)[stretch], kind="stable")
+        if self.groups is not None:
+            return np.argsort(rng.permutation(int(self.groups.max()) + 1)[self.groups], kind="stable")
+        return rng.permutation(rows)
+
+
+def declared(rows: str, frame: pd.DataFrame, source: str) -> RowStructure | None:
+    """The structure that a user declares with `rows=`; None when it is to be judged.
+
+    >>> declared("machine", pd.DataFrame({"machine": ["b", "a", "b"]}), "the table").groups.tolist()
+    [0, 1, 0]
+    >>> declared("ordred", pd.DataFrame({"x": [1.0]}), "the table")
+    Traceback (most recent call last):
+    forebear.errors.InputError: rows='ordred' is neither a structure of rows nor a column of the table. Did you mean \
+'ordered'?
+    """
+    words = (AUTO, INDEPENDENT, ORDERED)
+    if not isinstance(rows, str):
+        raise InputError(f"rows must be one of {', '.join(words)} or the name of a column; got {rows!r}")
+    if rows == AUTO:
+        return None
+    if rows in (INDEPENDENT, ORDERED):
+        return RowStructure(rows)
+    if rows not in frame.columns:
+        raise InputError(
+            f"rows='{rows}' is neither a structure of rows nor a column of {source}. "
+            f"{near_miss(rows, [*words, *map(str, frame.columns)])}"
+        )
+    groups = np.asarray(pd.factorize(frame[rows])[0])
+    if (groups < 0).any():
+        raise InputError(
+            f"{source}: column '{rows}' says which rows belong together and is empty in row "
+            f"{int(np.flatnonzero(groups < 0)[0]) + 1}: fill it, or leave rows= out"
+        )
+    if groups.max() == 0:
+        raise InputError(f"{source}: column '{rows}' has one value only, so it groups no rows: leave rows= out")
+    return RowStructure(GROUPED, groups, rows)
+
+
+# Rows that the judgement looks at, and how many of them it needs at least.
+_LOOKED_AT, _FEWEST = 5_000, 60
+# Neighbours this many rows apart are compared, and found alike beyond this many standard errors and this correlation.
+_LAGS, _SURE, _ALIKE = 5, 4.5, 0.03
+# Groups: how many at least, rows in each at least, and the p-value below which their means differ for sure.
+_FEWEST_GROUPS, _ROWS_OF_A_GROUP, _SURE_P = 8, 5, 1e-6
+
+
+def judge(table: Table, questions: Sequence[Question]) -> RowStructure:
+    """What the data says of its rows: are neighbours, or rows that share nameplate data, alike beyond what the inputs
+    explain?
+
+    >>> from forebear.data.question import ask
+    >>> from forebear.data.table import read_columns
+    >>> rng = np.random.default_rng(0)
+    >>> slow = np.convolve(rng.normal(size=1_019), np.ones(20) / 20, "valid")
+    >>> frame = pd.DataFrame({"x": rng.normal(size=1_000), "white": rng.normal(size=1_000), "slow": slow})
+    >>> table = read_columns(frame, "the table", list(frame))
+    >>> [judge(table, ask(list(frame), "the table", targets=y, candidates="x")).kind for y in ("white", "slow")]
+    ['independent', 'ordered']
+    """
+    if table.rows < _FEWEST:
+        return RowStructure()
+    found = _judge_groups(table, questions) or _judge_neighbours(table, questions) or RowStructure()
+    return replace(found, drifting=_drifting(table))
+
+
+# Rank correlation with the number of the row from which a column follows it.
+_FOLLOWS = 0.9
+
+
+def _drifting(table: Table) -> tuple[str, ...]:
+    """Columns that follow the number of the row, but for those that are sorted by it: these were put in order."""
+    names = []
+    for name, column in table.columns.items():
+        if column.kind != "real":
+            continue
+        steps = np.diff(column.values)
+        if (steps >= 0).all() or (steps <= 0).all():
+            continue
+        ranks = pd.Series(column.values).rank().to_numpy()
+        if abs(np.corrcoef(ranks, np.arange(table.rows))[0, 1]) > _FOLLOWS:
+            names.append(name)
+    return tuple(names)
+
+
+class _Scores(NamedTuple):
+    """Location and spread of a target's normal scores, cleared of inputs."""
+
+    target: str
+    values: Float[np.ndarray, "rows 2"]
+    freedom: int
+
+
+def _scores(table: Table, questions: Sequence[Question], leave_out: Sequence[str] = ()) -> list[_Scores]:
+    """Of every target, cleared of its inputs but for some."""
+    clearings: dict[tuple[str, ...], Residualiser] = {}
+    found = []
+    for question in questions:
+        inputs = tuple(name for name in question.inputs if name not in leave_out)
+        if inputs not in clearings:
+            clearings[inputs] = Residualiser([features(table.columns[name]) for name in inputs], table.rows)
+        clear = clearings[inputs]
+        ranks = pd.Series(table.columns[question.target].values).rank().to_numpy()
+        moments = latent_features(ndtri((ranks - 0.5) / len(ranks)))[:, :2]
+        found.append(_Scores(question.target, clear(moments), table.rows - clear.count))
+    return found
+
+
+def _judge_neighbours(table: Table, questions: Sequence[Question]) -> RowStructure | None:
+    part = table.take(np.arange(min(table.rows, _LOOKED_AT)))
+    for target, values, freedom in _scores(part, questions):
+        spread = np.maximum((values**2).sum(axis=0), 1e-300)
+        alike = np.stack([(values[lag:] * values[:-lag]).sum(axis=0) / spread for lag in range(1, _LAGS + 1)])
+        if alike.max() > max(_SURE / np.sqrt(freedom), _ALIKE):
+            return RowStructure(
+                ORDERED,
+                why=f"neighbouring rows have '{target}' alike beyond what the inputs explain "
+                f"(correlation {alike.max():.2f})",
+            )
+    return None
+
+
+def _judge_groups(table: Table, questions: Sequence[Question]) -> RowStructure | None:
+    """Rows that share the values of nameplate columns, and a hidden effect beside them."""
+    chosen = np.sort(np.random.default_rng(0).permutation(table.rows)[: 2 * _LOOKED_AT])
+    part = table.take(chosen)
+    for names, groups in _nameplates(table).items():
+        own, rows_each = np.unique(groups[chosen], return_inverse=True)[1], np.bincount(groups).mean()
+        numbers = int(own.max()) + 1
+        if numbers < _FEWEST_GROUPS or rows_each < _ROWS_OF_A_GROUP:
+            continue
+        mine = [question for question in questions if set(names) & set(question.inputs)]
+        plate = features(part.columns[names[0]])[:, : (numbers - 1) // 2]
+        of_plate = Residualiser([plate], part.rows, pairs=False)
+        for target, values, _ in _scores(part, mine, leave_out=names):
+            if _between(of_plate(values), own, numbers, of_plate.count) < _SURE_P:
+                shared = " and ".join(f"'{name}'" for name in names[:2])
+                return RowStructure(
+                    GROUPED,
+                    groups,
+                    None,
+                    f"rows with the same {shared} have '{target}' alike beyond what the inputs explain: "
+                    f"{int(groups.max()) + 1} groups",
+                )
+    return None
+
+
+def _nameplates(table: Table) -> Mapping[tuple[str, ...], np.ndarray]:
+    """Columns of numbers that divide the rows into the same groups, and that division.
+
+    One column alone counts only if the rows of every group follow each other: a design has levels, too.
+    """
+    divisions: dict[bytes, tuple[list[str], np.ndarray]] = {}
+    for name, column in table.columns.items():
+        if column.kind != "real":
+            continue
+        groups = pd.factorize(column.values)[0]
+        if _FEWEST_GROUPS <= groups.max() + 1 <= table.rows // _ROWS_OF_A_GROUP:
+            divisions.setdefault(groups.tobytes(), ([], groups))[0].append(name)
+    return {
+        tuple(names): groups
+        for names, groups in divisions.values()
+        if len(names) > 1 or int((np.diff(groups) != 0).sum()) == groups.max()
+    }
+
+
+def _between(values: Float[np.ndarray, "rows 2"], groups: np.ndarray, numbers: int, used: int) -> float:
+    """p-value of equal means of all groups, the smaller one of location and spread."""
+    counts = np.bincount(groups, minlength=numbers)
+    means = np.stack([np.bincount(groups, one, minlength=numbers) for one in values.T], axis=1) / counts[:, None]
+    between = (counts[:, None] * means**2).sum(axis=0)
+    within = ((values - means[groups]) ** 2).sum(axis=0)
+    above, below = max(1, numbers - used), max(1, len(values) - numbers)
+    return float(f_law.sf(between / above / np.maximum(within / below, 1e-300), above, below).min())

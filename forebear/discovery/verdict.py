@@ -1,0 +1,151 @@
+"""What may be concluded: certified, cannot tell, or something is missing; and what would help."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from forebear.discovery.cost import Cost
+from forebear.discovery.dependence import TestResult
+from forebear.discovery.search import SetEvidence
+from forebear.discovery.structure import GROUPED, INDEPENDENT, RowStructure
+from forebear.errors import listed
+
+CERTIFIED, CANNOT_TELL, MISSING = "certified", "cannot tell", "something is missing"
+VERDICTS = (CERTIFIED, CANNOT_TELL, MISSING)
+"""the three, from best to worst"""
+
+# Standard errors by which a law must lose for the loss to be sure.
+SURE_COST = 3.3
+
+
+class Verdict(NamedTuple):
+    """One of three words, and the reasons in words."""
+
+    word: str
+    reasons: tuple[str, ...] = ()
+
+
+def verdict_of(
+    evidence: SetEvidence,
+    needed: Mapping[str, TestResult],
+    margin: float,
+    level: float,
+    rows: int,
+    structure: RowStructure,
+    classes: Sequence[Sequence[str]] = (),
+    cost: Cost | None = None,
+) -> Verdict:
+    """What the evidence on a set, and on each member of it when that is taken out, allows to say."""
+    if not evidence.passes:
+        names = [name for name in evidence.tests if name in evidence.rejected]
+        return Verdict(
+            MISSING,
+            (f"the latents still depend on {listed(names)}, and no set of the candidates that was tried mends it",),
+        )
+    reasons = [
+        *_slow_inputs({**evidence.tests, **needed}, structure),
+        *_limits(evidence, margin, rows),
+        *_borderline(evidence.tests, needed, level),
+        *_drift(needed, structure),
+        *(
+            f"{listed(others)} would do in the place of '{name}': the rows do not tell which"
+            for name, *others in classes
+        ),
+    ]
+    if cost is not None and cost.log_loss.costs(SURE_COST) and cost.crps.costs(SURE_COST):
+        reasons.append(
+            f"the law on all candidates predicts held-out rows better, by {cost.crps.difference:.3g} of the target's "
+            "standard deviation (CRPS): see the cost of pruning"
+        )
+    return Verdict(CANNOT_TELL if reasons else CERTIFIED, tuple(reasons))
+
+
+# Independent rows that the rows of a table must be worth before an input is believed to matter, or not to.
+_FEW = 40.0
+
+
+def _slow_inputs(tests: Mapping[str, TestResult], structure: RowStructure) -> list[str]:
+    few = [name for name, result in tests.items() if result.rows < _FEW]
+    if not few or structure.kind == INDEPENDENT:
+        return []
+    return [f"the rows are worth too few independent ones to tell anything of {listed(few)}: {_remedy(structure)}"]
+
+
+def _remedy(structure: RowStructure) -> str:
+    if structure.groups is not None or structure.kind == GROUPED:
+        return "more groups would tell, or another declaration of what rows belong together (rows=)"
+    return (
+        "it changes as slowly as what the inputs leave open. A longer record would tell, rows of separate runs "
+        "(rows=COLUMN), or the past of the target among the candidates"
+    )
+
+
+def _limits(evidence: SetEvidence, margin: float, rows: int) -> list[str]:
+    above = {name: result.limit for name, result in evidence.tests.items() if margin < result.limit < 1}
+    together = 0.0 if evidence.jointly is None else evidence.jointly.limit
+    worst = max([*above.values(), together if together < 1 else 0.0])
+    if worst <= margin:
+        return []
+    of = listed(list(above)) if above else "the removed inputs together"
+    return [
+        f"{of} could still explain up to {worst:.0%} of what is left open, and the margin is {margin:.1%}: about "
+        f"{_rounded_up(rows * worst / margin):,} rows would tell (there are {rows:,})"
+    ]
+
+
+# A kept input is borderline within this factor below the level, a removed one within this factor above it.
+_BORDER = 5.0
+
+
+def _borderline(removed: Mapping[str, TestResult], needed: Mapping[str, TestResult], level: float) -> list[str]:
+    count = len(removed) + 1
+    doubtful = [name for name, result in needed.items() if result.p_value * count > level / _BORDER]
+    near = [name for name, result in removed.items() if result.p_value * count < level * _BORDER]
+    reasons = []
+    if doubtful:
+        reasons.append(f"{listed(doubtful)} is only just needed: more rows would tell")
+    if near:
+        reasons.append(f"{listed(near)} is only just not needed: more rows would tell")
+    return reasons
+
+
+def _drift(needed: Mapping[str, TestResult], structure: RowStructure) -> list[str]:
+    names = [name for name in needed if name in structure.drifting]
+    if not names:
+        return []
+    return [
+        f"{listed(names)} follows the number of the row, so whatever drifts looks as if it came from there: rows "
+        "taken in another order would tell"
+    ]
+
+
+def _rounded_up(value: float) -> int:
+    """To two digits.
+
+    >>> _rounded_up(4123.0)
+    4200
+    """
+    unit = 10 ** _digits(value)
+    return math.ceil(value / unit) * unit
+
+
+def _digits(value: float) -> int:
+    return max(0, math.floor(math.log10(max(value, 1.0))) - 1)
+
+
+def worse(first: str, second: str) -> str:
+    """The less favourable of two verdicts.
+
+    >>> worse("certified", "cannot tell")
+    'cannot tell'
+    """
+    return max(first, second, key=VERDICTS.index)
+
+
+def contradicted(verdict: Verdict, reasons: Sequence[str]) -> Verdict:
+    """A verdict that later findings speak against: what was certified no longer is."""
+    if not reasons:
+        return verdict
+    return Verdict(worse(verdict.word, CANNOT_TELL), (*verdict.reasons, *reasons))
