@@ -15,10 +15,13 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import FancyBboxPatch
+from matplotlib.ticker import PercentFormatter
 from scipy.special import ndtri
 from scipy.stats import norm
 
 import forebear as fb
+from forebear.discovery.dependence import upper_limit
+from forebear.discovery.tester import CertificateSettings
 
 BLUE, RED, GREEN, GREY, INK = "#0072B2", "#D55E00", "#009E73", "#B4B4B4", "#222222"
 
@@ -142,6 +145,33 @@ def certificate() -> Figure:
     return figure
 
 
+def verdicts() -> Figure:
+    """An effect and its upper limit against the margin, three times."""
+    figure, axis = plt.subplots(figsize=(8, 2.2), layout="constrained")
+    margin = CertificateSettings().margin
+    cases = (
+        ("certified", "nothing shows, 3,000 rows", 2.6, 3_000, False, GREEN),
+        ("cannot tell", "nothing shows, 200 rows", 2.6, 200, False, GREY),
+        ("something is missing", "shows, and no set mends it", 9.0, 3_000, True, RED),
+    )
+    for place, (verdict, why, t, rows, shows, colour) in enumerate(cases):
+        effect = t**2 / rows if shows else 0.0
+        limit = float(upper_limit(np.array(t), float(rows), float(rows)))
+        axis.plot([effect, limit], [-place, -place], color=colour, lw=5, solid_capstyle="butt")
+        axis.plot(effect, -place, "o", color=colour, ms=8)
+        axis.text(limit + 0.003, -place, f"at most {limit:.1%}", va="center", fontsize=8, color=INK)
+        axis.text(-0.004, -place + 0.16, verdict, ha="right", va="center", fontsize=9, color=INK, weight="bold")
+        axis.text(-0.004, -place - 0.2, why, ha="right", va="center", fontsize=8, color=INK)
+    axis.axvline(margin, color=INK, ls="--", lw=1.2)
+    axis.text(margin + 0.001, 0.55, f"margin {margin:.1%}", fontsize=8, color=INK)
+    axis.axvline(0, color=INK, lw=0.8)
+    axis.set(xlim=(-0.045, 0.12), ylim=(-2.5, 0.85), yticks=[], xticks=[0, 0.025, 0.05, 0.075, 0.1])
+    axis.xaxis.set_major_formatter(PercentFormatter(1.0))
+    _name(axis, "what a removed input explains of what is left open: effect, and 95% upper limit", "")
+    axis.spines["left"].set_visible(False)
+    return figure
+
+
 def acts() -> Figure:
     """Three ways to shape a law."""
     figure, axes = plt.subplots(1, 3, figsize=(8, 2.4), layout="constrained", sharey=True)
@@ -173,7 +203,15 @@ def _name(axis: Axes, x: str, y: str) -> None:
     axis.spines[["top", "right"]].set_visible(False)
 
 
-PICTURES = {"law": law, "pipeline": pipeline, "flow": flow, "path": path, "certificate": certificate, "acts": acts}
+PICTURES = {
+    "law": law,
+    "pipeline": pipeline,
+    "flow": flow,
+    "path": path,
+    "certificate": certificate,
+    "verdicts": verdicts,
+    "acts": acts,
+}
 
 if __name__ == "__main__":
     folder = Path(sys.argv[1])

@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parents[2] / "tests"))
+sys.path.insert(0, str(Path(__file__).parents[2] / "tests" / "support"))
 from browser import Browser, find_browser
 
 _PIN = "[...document.querySelectorAll('button')].find((b) => b.textContent === 'Pin this setting').click()"
@@ -33,7 +33,7 @@ def main(page: Path, picture: Path, target: str, pinned: list[str], now: list[st
     """Open, set, look."""
     binary = find_browser()
     assert binary is not None, "no browser: set FOREBEAR_BROWSER"
-    with Browser(binary, 1_120, 1_370) as browser:
+    with Browser(binary, 1_120, 1_470) as browser:
         browser.look("light")
         browser.open(page)
         browser.run("document.documentElement.scrollIntoView = Element.prototype.scrollIntoView = () => {}")

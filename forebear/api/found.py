@@ -24,6 +24,7 @@ from forebear.discovery.tables import adjusted_table, flat_table
 from forebear.discovery.tables import save_table as write_flat_table
 from forebear.errors import InputError, check_whole
 from forebear.flow.sampler import Sampler
+from forebear.report.verdicts import verdict_told, with_stand_ins
 from forebear.version import __version__
 
 if TYPE_CHECKING:
@@ -250,18 +251,26 @@ class Found:
         }
 
     def summary(self) -> str:
-        """One line per target, as a person would say it.
+        """One line per target, as a person would say it, with the verdict behind it.
 
-        A share of the runs follows an input on which the runs disagree. Inputs that surely matter, but too little for
-        `least_effect` or `least_shift`, are named as negligible.
+        Inputs that can stand in for one another are named together. A share of the runs follows an input on which the
+        runs disagree. Inputs that surely matter, but too little for `least_effect` or `least_shift`, are named as
+        negligible. `why` has the reasons of a verdict.
         """
-        return "\n".join(f"{target} <- {answer}" for target, answer in self._answers().items())
+        told = {target: verdict_told(self.record, target) for target in self.questions}
+        after = {target: "" if verdict is None else f": {verdict.word}" for target, verdict in told.items()}
+        return "\n".join(f"{target} <- {answer}{after[target]}" for target, answer in self._answers().items())
 
     def _answers(self) -> dict[str, str]:
         frequencies, answers = self.frequencies, {}
         for target, ancestors in self.ancestors.items():
             shares, certificate = frequencies[target], self.record.certificate(target)
-            names = [u if shares.get(u, 1.0) == 1.0 else f"{u} ({shares[u]:.0%} of runs)" for u in ancestors]
+            named = with_stand_ins(ancestors, () if certificate is None else certificate.classes)
+            often = [shares.get(name, 1.0) for name in ancestors]
+            names = [
+                name if share == 1.0 else f"{name} ({share:.0%} of runs)"
+                for name, share in zip(named, often, strict=True)
+            ]
             weak = certificate.negligible if certificate is not None else ()
             aside = f" (negligible: {', '.join(weak)})" if weak else ""
             answers[target] = f"{', '.join(names) if names else 'none of the candidates'}{aside}"
@@ -269,9 +278,17 @@ class Found:
 
     def _repr_html_(self) -> str:
         """For notebooks: a row per target."""
-        answers = {html.escape(target): html.escape(answer) for target, answer in self._answers().items()}
-        rows = "".join(f"<tr><td>{target}</td><td>{answer}</td></tr>" for target, answer in answers.items())
-        return f"<table><tr><th>target</th><th>depends on</th></tr>{rows}</table>"
+        rows = []
+        for target, answer in self._answers().items():
+            verdict = verdict_told(self.record, target)
+            cells = [html.escape(target), html.escape(answer)]
+            if verdict is not None:
+                why = f"<br><small>{html.escape('; '.join(verdict.reasons))}</small>" if verdict.reasons else ""
+                cells.append(f"{html.escape(verdict.word)}{why}")
+            rows.append("".join(f"<td>{cell}</td>" for cell in cells))
+        heads = ["target", "depends on", *(["verdict"] if self.certified[0] else [])]
+        head = "".join(f"<th>{name}</th>" for name in heads)
+        return f"<table><tr>{head}</tr>{''.join(f'<tr>{row}</tr>' for row in rows)}</table>"
 
     def plot(self) -> Figure:
         """The graph beside the pruning path of every target."""

@@ -65,6 +65,7 @@ def discover(
     keep: opt.Keep = None,
     group: opt.Group = None,
     periodic: opt.Periodic = None,
+    rows: opt.Rows = "auto",
     lags: opt.Lags = None,
     state: opt.State = None,
     action: opt.Action = None,
@@ -96,6 +97,7 @@ def discover(
     trajectory = Trajectory(past, state or (), action or (), episode, time, increments)
     roles = ColumnRoles(data, target or (), candidate or (), keep or (), group or (), periodic or (), trajectory)
     passed: dict[str, object] = {"preset": preset, "sampler": sampler, "joint": joint, "progress": progress}
+    passed["rows"] = rows
     for name, text, least in (("runs", runs, 1), ("seed", seed, 0), ("jobs", jobs, 1)):
         passed[name] = parse_whole(text, f"--{name}", least)
     if rule is not None:

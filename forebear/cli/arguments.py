@@ -19,6 +19,13 @@ Candidate = Annotated[_Several, _column("An input to choose from, a pattern, or 
 Keep = Annotated[_Several, _column("An input that is never removed, a pattern, or TARGET=a,b for one target.")]
 Group = Annotated[_Several, _column("Inputs that are removed together, under a name.", "NAME=a,b")]
 Periodic = Annotated[_Several, _column("An angle and its period, such as theta=6.2832.", "COLUMN=PERIOD")]
+Rows = Annotated[
+    str,
+    Option(
+        metavar="auto|independent|ordered|COLUMN",
+        help="How rows hang together; a column tells batches, machines or episodes apart.",
+    ),
+]
 
 Lags = Annotated[str | None, _column("Rows are trajectories: look N steps back.", "N")]
 State = Annotated[_Several, _column("With --lags: a state.")]

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import forebear
-from forebear.cli.output import draw, found_table, long_work, say
+from forebear.cli.output import draw, found_table, long_work, say, verdict_lines
 from forebear.errors import InputError
 
 TARGETS = ("wear", "torque_ripple", "vibration")
@@ -48,7 +48,8 @@ def run_demo(out: Path) -> None:
         found = forebear.discover(table, list(TARGETS), out=out)
         draw(found, out / "graph.png")
         found.report(out / "report.html", **_QUICK)
-    found_lines = [found_table(found), "", _MEANING, ""]
+    why = verdict_lines(found)
+    found_lines = [found_table(found), "", *why, *([""] if why else []), _MEANING, ""]
     say(*found_lines, f"{time.perf_counter() - started:.0f} s. The graph is drawn in {out / 'graph.png'}.")
     say("Next: forebear discover your.csv --target y --out run, then forebear report run", "")
     say(f"Open the report in a browser, and move its sliders: {out / 'report.html'}")

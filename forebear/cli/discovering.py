@@ -17,7 +17,7 @@ from forebear.cli.options import (
     parse_periods,
     parse_settings,
 )
-from forebear.cli.output import check_figure, draw, found_table, long_work, note, say
+from forebear.cli.output import check_figure, draw, found_table, long_work, note, say, verdict_lines
 from forebear.data.names import expand
 from forebear.errors import InputError
 
@@ -80,7 +80,9 @@ def run_discover(roles: ColumnRoles, options: OutputOptions) -> None:
 
         say(as_json(found))
     else:
-        say(found_table(found), "", next_steps(found, options.out, options.figure, options.table))
+        why = verdict_lines(found)
+        after = next_steps(found, options.out, options.figure, options.table)
+        say(found_table(found), "", *why, *([""] if why else []), after)
 
 
 def _check_out(options: OutputOptions) -> None:

@@ -19,6 +19,7 @@ DISCOVER = f"""{_HEAD}
   forebear discover data.csv --target y --out run
   forebear discover data.csv --target "d*" --candidate "x?" --keep dose --figure graph.png
   forebear discover data.csv --target y --group weather=wind,rain --periodic heading=360
+  forebear discover plant.csv --target y --rows machine
   forebear discover walk.csv --lags 9 --state theta --action u --episode id --periodic theta=6.2832
   forebear discover big.csv --target y --runs 10 --jobs 2 --out run --resume
   forebear discover data.csv --target y --json > found.json

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from forebear.discovery.verdict import MISSING
 from forebear.errors import listed
 
 if TYPE_CHECKING:
@@ -45,17 +46,21 @@ def _columns(pairs: Sequence[tuple[str, str]]) -> str:
 
 
 def _advice(found: Found) -> list[str]:
-    """One line for each thing in the result that a person should not miss."""
+    """One line for each thing in the result that a person should not miss, beside what the verdicts say."""
+    from forebear.report.verdicts import other_sets
+
     told = found.certified[0]
-    failing = [target for target, certificate in told.items() if not certificate.passes]
-    several = [target for target, certificate in told.items() if certificate.passes and certificate.alternatives]
+    failing = [target for target, certificate in told.items() if certificate.verdict.word == MISSING]
+    several = [target for target, certificate in told.items() if other_sets(certificate)]
     unsure = [t for t, shares in found.frequencies.items() if any(0 < share < 1 for share in shares.values())]
     lines = []
     if failing:
-        remedy = "train for longer (--set steps=4000), bring more rows, or offer inputs that are not in the table yet"
-        lines.append(f"The certificate of {listed(failing)} does not pass, so something is missing: {remedy}.")
+        lines.append(
+            f"For {listed(failing)} either the table lacks an input, or the flow behind the test learned too little: "
+            "--set subset_steps=6000 trains it for longer."
+        )
     if several:
-        lines.append(f"For {listed(several)} other inputs would do as well: the report names them.")
+        lines.append(f"For {listed(several)} other sets would do as well: the report names them.")
     if unsure:
         lines.append(f"The runs disagree on {listed(unsure)}: more rows settle it, more --runs count it.")
     if not told:

@@ -65,23 +65,41 @@ def as_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> Table:
 
 
 def found_table(found: Found) -> Table:
-    """Targets and their ancestors; how each acts and whether anything else shows, where there is a certificate; with
-    several runs, how often each input was chosen."""
+    """Targets and their ancestors; how each acts, the verdict, and what the rest could still explain, where there is
+    a certificate; with several runs, how often each input was chosen."""
+    from forebear.report.verdicts import limit_text, verdict_told, with_stand_ins
+
     columns: dict[str, list[str]] = {"target": [], "shaped by": []}
     for target, ancestors in found.ancestors.items():
+        certificate, verdict = found.record.certificate(target), verdict_told(found.record, target)
+        names = with_stand_ins(ancestors, () if certificate is None else certificate.classes)
         columns["target"].append(target)
-        columns["shaped by"].append(", ".join(ancestors) or "none of the candidates")
-        certificate = found.certified[0].get(target)
-        if certificate is not None:
-            acts = {str(unit): str(word) for unit, word in certificate.actions_frame()["acts"].items()}
-            columns.setdefault("through its", []).append(", ".join(acts.get(unit, "-") for unit in ancestors) or "-")
-            rest = "-" if certificate.jointly is None else f"p = {certificate.jointly.p_value:.2g}"
-            if certificate.negligible:
-                rest += f" (negligible: {', '.join(certificate.negligible)})"
-            columns.setdefault("all the rest", []).append(rest)
+        columns["shaped by"].append(", ".join(names) or "none of the candidates")
+        if certificate is not None and verdict is not None:
+            acts = {str(name): str(word) for name, word in certificate.actions_frame()["acts"].items()}
+            columns.setdefault("through its", []).append(", ".join(acts.get(name, "-") for name in ancestors) or "-")
+            columns.setdefault("verdict", []).append(verdict.word)
+            weak = f"\n(negligible: {', '.join(certificate.negligible)})" if certificate.negligible else ""
+            # On two lines, since tables are wide and a p-value must not break in the middle.
+            columns.setdefault("all the rest", []).append(limit_text(certificate).replace(" (", "\n(") + weak)
         if len(found.runs) > 1:
             columns.setdefault(f"share of {len(found.runs)} runs", []).append(_shares(found.frequencies[target]))
     return as_table(list(columns), [list(row) for row in zip(*columns.values(), strict=True)])
+
+
+def verdict_lines(found: Found) -> list[str]:
+    """Below the table: reasons of verdicts other than "certified", and how rows were taken where that was judged."""
+    from forebear.report.verdicts import rows_told, verdict_told
+
+    lines = []
+    for target in found.targets:
+        verdict = verdict_told(found.record, target)
+        if verdict is not None and verdict.reasons:
+            lines.append(f"{target} ({verdict.word}): {'; '.join(verdict.reasons)}.")
+    structure = rows_told(found.record)
+    if structure is not None:
+        lines.append(f"Rows: {structure}. If you know better, say so with --rows.")
+    return lines
 
 
 def _shares(frequencies: Mapping[str, float]) -> str:

@@ -264,6 +264,7 @@ def _certificate(
     kept, rows = tuple(candidate for candidate in candidates if candidate in best), len(tester.x)
     results = _results(tests, best)
     needed, classes = {candidate: results[candidate] for candidate in kept}, _classes(candidates, best, others)
+    exchanged = _exchanged(candidates, best, others)
     return Certificate(
         kept,
         evidence.passes,
@@ -278,7 +279,7 @@ def _certificate(
             for candidate in candidates
             if candidate not in best and _negligible(evidence, candidate, settings, tester.level)
         ),
-        verdict_of(evidence, needed, settings.margin, tester.level, rows, flow.structure, classes, cost),
+        verdict_of(evidence, needed, settings.margin, tester.level, rows, flow.structure, exchanged, cost),
         classes,
         cost,
         rows,
@@ -337,9 +338,9 @@ _STAND_INS = 3
 def _others(
     tests: SetTests, best: frozenset[str], ends: Sequence[frozenset[str]], structure: RowStructure
 ) -> list[frozenset[str]]:
-    """Sets, no larger, that pass and predict as well: other ends of the search, and sets with one kept candidate
-    replaced by one that shows when it is gone."""
-    tried = [end for end in ends if len(end) <= len(best)]
+    """Sets that pass and predict as well: other ends of the search, and sets with one kept candidate replaced by one
+    that shows when it is gone. A larger one must not predict worse at all."""
+    tried = list(ends)
     for candidate in sorted(best):
         evidence = tests.examine(best - {candidate})
         shown = sorted(evidence.rejected - {candidate}, key=lambda u: (-evidence.tests[u].statistic, u))
@@ -348,8 +349,19 @@ def _others(
     for kept in dict.fromkeys(tried):
         if kept != best and tests.examine(kept).passes:
             loss = paired(losses(tests.log_scores(kept)), losses(tests.log_scores(best)), structure)
-            found += [] if loss.costs(_BETTER_END) else [kept]
+            found += [] if loss.costs(_BETTER_END if len(kept) <= len(best) else 0.0) else [kept]
     return found
+
+
+def _exchanged(
+    candidates: Sequence[str], best: frozenset[str], others: Sequence[frozenset[str]]
+) -> list[tuple[list[str], list[str]]]:
+    """What other sets have in place of what, in the order of the table."""
+    return [
+        ([name for name in candidates if name in best - other], [name for name in candidates if name in other - best])
+        for other in others
+        if best - other
+    ]
 
 
 def _classes(

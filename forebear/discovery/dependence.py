@@ -36,6 +36,9 @@ from forebear.discovery.residuals import (
 from forebear.discovery.residuals import features as features
 from forebear.kernel.threads import cores
 
+MANY = 1e15
+"""effective rows where nothing limits what can be told; infinity has no place in JSON"""
+
 
 class TestResult(NamedTuple):
     """What the test says of one removed candidate, or of all of them together."""
@@ -57,7 +60,7 @@ class TestResult(NamedTuple):
     """95% upper limit on the effect"""
     detectable: float = 1.0
     """the effect that would have been found four times out of five"""
-    rows: float = np.inf
+    rows: float = MANY
     """independent rows that those tested are worth, for the product of features with the fewest"""
 
     __test__ = False  # not a class of tests, whatever pytest makes of its name
@@ -90,7 +93,7 @@ class Features(NamedTuple):
         return Features(values, np.concatenate(memories) if len(memories) == len(parts) else None)
 
 
-def all_latent_features(z: Float[np.ndarray, " rows"]) -> Float[np.ndarray, "rows orders+tails"]:
+def all_latent_features(z: Float[np.ndarray, " rows"]) -> Float[np.ndarray, "rows features"]:
     """Polynomials of a latent (rows,), and behind them the scores of its tails."""
     return np.concatenate([latent_features(z), tail_features(z)], axis=1)
 
@@ -148,7 +151,7 @@ class MaxStatistic(NamedTuple):
     limit: float = 0.0
     """95% upper limit on the squared correlation of any of the products; 0 for products of two candidates, which are
     so many that the largest of them says little of how large an effect could be"""
-    rows: float = np.inf
+    rows: float = MANY
     """effective rows, for the plain effect with the fewest"""
 
 
@@ -226,7 +229,7 @@ def measure(
         float(found.statistic.max(where=plain, initial=0.0)),
         int(plain.sum()),
         float(found.limit.max(where=wanted, initial=0.0)),
-        float(found.rows.min(where=wanted, initial=np.inf)),
+        float(found.rows.min(where=wanted, initial=MANY)),
     )
 
 
@@ -422,7 +425,7 @@ def result_of(measured: Iterable[MaxStatistic]) -> TestResult:
     if not tests:
         return TestResult(0.0, 1.0, 0.0, 1, (), 0.0, 0.0, 0.0)
     strongest = max(measured, key=lambda one: one.statistic)
-    chance = _median_of_largest(tests) ** 2 / max(strongest.statistic, 1e-300) ** 2
+    chance = (_median_of_largest(tests) / max(strongest.statistic, 1e-100)) ** 2
     effect = strongest.correlation * max(0.0, 1.0 - chance)
     p_value = sidak(strongest.statistic, tests)
     if plain_tests:

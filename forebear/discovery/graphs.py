@@ -21,7 +21,8 @@ _NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"
 
 
 def graph_of(found: Discovery) -> nx.DiGraph:
-    """An edge from every ancestor to its target, with attributes score, p_value, effect, frequency and by_request."""
+    """An edge from every ancestor to its target, with attributes score, p_value, effect, frequency, by_request and
+    verdict, which is that of the target."""
     graph = nx.DiGraph()
     frequencies = found.frequencies
     for target, question in found.questions.items():
@@ -39,6 +40,7 @@ def graph_of(found: Discovery) -> nx.DiGraph:
                 effect=None if result is None else result.effect,
                 frequency=1.0 if kept else frequencies[target][candidate],
                 by_request=kept,
+                verdict=None if certificate is None else certificate.verdict.word,
             )
     return graph
 

@@ -1,16 +1,19 @@
 """A probe that is learned: does anything about the inputs, in whatever combination, predict the latent?
 
-Randomised trees learn all features of the latent from all inputs, kept and removed, on one part of the rows; on the
-other part their predictions are one more feature, cleared of the kept inputs and held against the latent. That is the
-projected covariance measure (Lundborg, Kim, Shah and Samworth 2024) with a learner that is cheap, and sees
-interactions of any order, fast oscillations and rare corners, none of which a list of features can hold. It is no
-better than the list for plain effects, and worse for tails, so it stands beside it.
+Randomised trees learn all features of the latent from all inputs, kept and removed, on one part of the rows. On the
+other part their prediction is one more feature. What trees on the kept inputs alone make of it, and of the latent, is
+taken out of both, so that a misfit of the flow in the kept inputs counts only as the product of two small errors;
+what is left is held against each other, and only a positive covariance counts. That is the projected covariance
+measure (Lundborg, Kim, Shah and Samworth 2024) with a learner that is cheap, and sees interactions of any order, fast
+oscillations and rare corners, none of which a list of features can hold. It is no better than the list for plain
+effects, and worse for tails, so it stands beside it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -33,9 +36,14 @@ class LearnedProbe:
 
     inputs: Float[np.ndarray, "rows features"]
     parts: Int[np.ndarray, " rows"]
-    trees: Sequence[object]
+    trees: Sequence[Any]
     """by part; those of a part have not seen its rows"""
+    given: Float[np.ndarray, "rows kept"]
+    """features of the kept inputs"""
     predicted: Float[np.ndarray, "rows orders"]
+    """what the trees predict, beyond what follows from the kept inputs"""
+    latents: Float[np.ndarray, "rows orders"]
+    """the features of latents, likewise"""
 
     @classmethod
     def fit(
@@ -43,48 +51,35 @@ class LearnedProbe:
         latents: Float[np.ndarray, "rows orders"],
         inputs: Float[np.ndarray, "rows features"],
         parts: Int[np.ndarray, " rows"],
+        kept: Sequence[int] = (),
         seed: int = 0,
     ) -> LearnedProbe:
-        """Learn cleared features of latents from features of inputs; `parts` (rows,) is 0 or 1.
+        """Learn cleared features of latents from features of inputs, of which those at `kept` belong to kept inputs;
+        `parts` (rows,) is 0 or 1.
 
         >>> rng = np.random.default_rng(0)
         >>> x = rng.normal(size=(2_000, 4))
         >>> latents = np.sign(x[:, :3].prod(axis=1))[:, None] + rng.normal(size=(2_000, 1))
         >>> probe = LearnedProbe.fit(latents, x, np.arange(2_000) % 2)
-        >>> bool(probe.measure(latents, lambda values: values, 2_000).statistic > 6)
+        >>> bool(probe.measure(lambda values: values, 2_000).statistic > 6)
         True
         """
-        from sklearn.ensemble import ExtraTreesRegressor
-
-        trees = []
-        predicted = np.empty_like(latents)
-        for part in (0, 1):
-            learn = np.flatnonzero(parts != part)
-            if len(learn) > _MOST_ROWS:
-                learn = learn[np.linspace(0, len(learn) - 1, _MOST_ROWS).astype(int)]
-            model = ExtraTreesRegressor(_TREES, min_samples_leaf=_LEAF, n_jobs=cores(), random_state=seed + part)
-            model.fit(inputs[learn], latents[learn])
-            trees.append(model)
-        found = cls(inputs, parts, trees, predicted)
-        predicted[:] = found._predict(inputs)
-        return found
-
-    def _predict(self, inputs: np.ndarray) -> np.ndarray:
-        predicted = np.empty_like(self.predicted)
-        for part, model in enumerate(self.trees):
-            asked = self.parts == part
-            predicted[asked] = model.predict(inputs[asked]).reshape(int(asked.sum()), -1)  # pyright: ignore
-        return predicted
+        given = inputs[:, list(kept)]
+        trees = _learn(latents, inputs, parts, seed)
+        predicted = _beyond(_predict(trees, inputs, parts, latents.shape[1]), given, parts, seed + 2)
+        left = latents
+        if given.shape[1]:
+            left = latents - _predict(_learn(latents, given, parts, seed + 4), given, parts, latents.shape[1])
+        return cls(inputs, parts, trees, given, predicted, left)
 
     def measure(
         self,
-        latents: Float[np.ndarray, "rows orders"],
         clear: Callable[[np.ndarray], np.ndarray],
         freedom: int,
         dependence: RowDependence | None = None,
     ) -> MaxStatistic:
         """The strongest covariance of a feature of the latent with its own prediction."""
-        cleared = clear(self.predicted)
+        cleared, latents = clear(self.predicted), clear(self.latents)
         best, limit = MaxStatistic(0.0, 0.0, 1, (), 0), 0.0
         for order in range(latents.shape[1]):
             own = cleared[:, order : order + 1]
@@ -108,7 +103,6 @@ class LearnedProbe:
     def behind(
         self,
         order: int,
-        latents: Float[np.ndarray, "rows orders"],
         clear: Callable[[np.ndarray], np.ndarray],
         places: Mapping[str, Sequence[int]],
     ) -> tuple[str, ...]:
@@ -116,15 +110,54 @@ class LearnedProbe:
 
         `places` has the features of the inputs that belong to each removed candidate; each is shuffled in turn.
         """
-        latent, rng = latents[:, order - 1], np.random.default_rng(0)
+        latent, rng = self.latents[:, order - 1], np.random.default_rng(0)
         whole = clear(self.predicted[:, order - 1 : order])[:, 0]
         error = np.sqrt(((latent * whole) ** 2).mean() / len(latent))
         loss = {}
         for candidate, features in places.items():
             shuffled = self.inputs.copy()
             shuffled[:, list(features)] = shuffled[rng.permutation(len(latent))][:, list(features)]
-            left = clear(self._predict(shuffled)[:, order - 1 : order])[:, 0]
+            left = _predict(self.trees, shuffled, self.parts, self.latents.shape[1])
+            left = clear(_beyond(left[:, order - 1 : order], self.given, self.parts, 2))[:, 0]
             loss[candidate] = float((latent * (whole - left)).mean() / max(error, 1e-300))
         ranked = sorted(loss, key=lambda candidate: -loss[candidate])
         needed = max(_SURE, _SHARE * loss[ranked[0]])
         return tuple(candidate for candidate in ranked if loss[candidate] >= needed) or tuple(ranked[:1])
+
+
+def _learn(latents: np.ndarray, inputs: np.ndarray, parts: np.ndarray, seed: int) -> list[Any]:
+    """Trees for each part, which have not seen its rows."""
+    from sklearn.ensemble import ExtraTreesRegressor
+
+    trees = []
+    for part in (0, 1):
+        learn = np.flatnonzero(parts != part)
+        if len(learn) > _MOST_ROWS:
+            learn = learn[np.linspace(0, len(learn) - 1, _MOST_ROWS).astype(int)]
+        model = ExtraTreesRegressor(_TREES, min_samples_leaf=_LEAF, n_jobs=cores(), random_state=seed + part)
+        trees.append(model.fit(inputs[learn], latents[learn] if latents.shape[1] > 1 else latents[learn, 0]))
+        # Threads would add up what the trees say in any order, and the last digits would differ from run to run.
+        model.n_jobs = 1
+    return trees
+
+
+def _predict(trees: Sequence[Any], inputs: np.ndarray, parts: np.ndarray, orders: int) -> np.ndarray:
+    predicted = np.empty((len(inputs), orders))
+    for part, model in enumerate(trees):
+        asked = parts == part
+        predicted[asked] = model.predict(inputs[asked]).reshape(int(asked.sum()), orders)
+    return predicted
+
+
+def _beyond(values: np.ndarray, given: np.ndarray, parts: np.ndarray, seed: int) -> np.ndarray:
+    """Values (rows, some) less what the kept inputs make of them: within each part, either half by the other."""
+    if not given.shape[1]:
+        return values
+    left = np.empty_like(values)
+    for part in (0, 1):
+        rows = np.flatnonzero(parts == part)
+        halves = np.arange(len(rows)) % 2
+        own = values[rows]
+        trees = _learn(own, given[rows], halves, seed)
+        left[rows] = own - _predict(trees, given[rows], halves, values.shape[1])
+    return left

@@ -29,7 +29,9 @@ def weigh(
     """Statistical and practical significance together: Holm over the candidates and their joint test, and an effect
     that matters. When only the joint test rejects, the candidates behind it are the rejected ones."""
     p_values = {candidate: result.p_value for candidate, result in tests.items()}
-    together = {} if jointly is None or len(tests) < 2 else {"": jointly}
+    # Of a single candidate both tests are one, unless a learned probe has seen more of it.
+    more = jointly is not None and (len(tests) > 1 or jointly.p_value < min(p_values.values(), default=0.0))
+    together = {"": jointly} if jointly is not None and more else {}
     significant = holm({**p_values, **{name: v.p_value for name, v in together.items()}}, level)
     rejected = {u for u in significant if u and matters(tests[u])}
     if not rejected and "" in significant and matters(together[""]):

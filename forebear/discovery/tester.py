@@ -165,8 +165,10 @@ class SetTester:
         test: HostTest | DeviceTest,
     ) -> TestResult:
         """What the list of features and a learned probe say together."""
-        probe = LearnedProbe.fit(latents, self._seen, self.parts)
-        found = probe.measure(latents, test.clear, len(latents) - test.count, self.dependence)
+        on = self.on(kept)
+        given = [place for place, owner in enumerate(self._seen_owners) if on[owner]]
+        probe = LearnedProbe.fit(latents, self._seen, self.parts, given)
+        found = probe.measure(test.clear, len(latents) - test.count, self.dependence)
         p_value = sidak(found.statistic, found.tests)
         limit = max(fixed.limit, found.limit)
         if p_value > fixed.p_value:
@@ -178,7 +180,7 @@ class SetTester:
                 for candidate in self.question.candidates
                 if candidate not in kept
             }
-            behind = probe.behind(found.order, latents, test.clear, removed)
+            behind = probe.behind(found.order, test.clear, removed)
         strongest = found.statistic, min(1.0, 2 * p_value), found.correlation, found.order, behind
         return TestResult(*strongest, limit=limit, rows=fixed.rows)
 

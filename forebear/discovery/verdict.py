@@ -34,7 +34,7 @@ def verdict_of(
     level: float,
     rows: int,
     structure: RowStructure,
-    classes: Sequence[Sequence[str]] = (),
+    exchanged: Sequence[tuple[Sequence[str], Sequence[str]]] = (),
     cost: Cost | None = None,
 ) -> Verdict:
     """What the evidence on a set, and on each member of it when that is taken out, allows to say."""
@@ -46,13 +46,10 @@ def verdict_of(
         )
     reasons = [
         *_slow_inputs({**evidence.tests, **needed}, structure),
-        *_limits(evidence, margin, rows),
+        *_limits(evidence, margin, rows, structure),
         *_borderline(evidence.tests, needed, level),
         *_drift(needed, structure),
-        *(
-            f"{listed(others)} would do in the place of '{name}': the rows do not tell which"
-            for name, *others in classes
-        ),
+        *_exchanges(exchanged),
     ]
     if cost is not None and cost.log_loss.costs(SURE_COST) and cost.crps.costs(SURE_COST):
         reasons.append(
@@ -82,10 +79,12 @@ def _remedy(structure: RowStructure) -> str:
     )
 
 
-def _limits(evidence: SetEvidence, margin: float, rows: int) -> list[str]:
-    above = {name: result.limit for name, result in evidence.tests.items() if margin < result.limit < 1}
+def _limits(evidence: SetEvidence, margin: float, rows: int, structure: RowStructure) -> list[str]:
+    # A limit of 1 stands for too few effective rows: where rows hang together, that is told already.
+    most = math.inf if structure.kind == INDEPENDENT else 1.0
+    above = {name: result.limit for name, result in evidence.tests.items() if margin < result.limit < most}
     together = 0.0 if evidence.jointly is None else evidence.jointly.limit
-    worst = max([*above.values(), together if together < 1 else 0.0])
+    worst = max([*above.values(), together if together < most else 0.0])
     if worst <= margin:
         return []
     of = listed(list(above)) if above else "the removed inputs together"
@@ -118,6 +117,18 @@ def _drift(needed: Mapping[str, TestResult], structure: RowStructure) -> list[st
     return [
         f"{listed(names)} follows the number of the row, so whatever drifts looks as if it came from there: rows "
         "taken in another order would tell"
+    ]
+
+
+def _exchanges(exchanged: Sequence[tuple[Sequence[str], Sequence[str]]]) -> list[str]:
+    """Which columns could stand in for which; several that could stand in for the same are named together."""
+    by_gone: dict[tuple[str, ...], list[Sequence[str]]] = {}
+    for gone, instead in exchanged:
+        by_gone.setdefault(tuple(gone), []).append(instead)
+    return [
+        f"{' or '.join(listed(names) for names in several)} would do in place of {listed(gone)}: the rows do not "
+        "tell which"
+        for gone, several in by_gone.items()
     ]
 
 

@@ -16,6 +16,7 @@ from forebear.discovery.record import Discovery
 from forebear.report.evidence import LawEvidence
 from forebear.report.provenance import provenance, source_file
 from forebear.report.sentences import Name, Sentence, answers
+from forebear.report.verdicts import UNTESTED, rows_told, sentence_of, verdict_told
 from forebear.report.weights import joint_numbers, twin_numbers
 from forebear.twin.validate import Scores, Validation
 
@@ -28,7 +29,7 @@ _MOST_RUNS = 50
 
 def contents(found: Discovery, table: Table | None, evidence: LawEvidence | None) -> dict[str, Any]:
     """The document inside the page; `json.dumps` takes it as it is."""
-    ancestors, frequencies, sentences = found.ancestors, found.frequencies, answers(found)
+    ancestors, frequencies, sentences = found.ancestors, found.frequencies, answers(found, evidence)
     return {
         "inputs": list(found.inputs()),
         "targets": [
@@ -41,6 +42,7 @@ def contents(found: Discovery, table: Table | None, evidence: LawEvidence | None
         ],
         "runs": len(found.runs),
         "rows": None if table is None else table.rows,
+        "structure": _structure(found),
         "source": source_file(table),
         "judged": None if evidence is None or evidence.validation is None else _judged(evidence),
         "twin": None if evidence is None else twin_numbers(evidence.twin, _observed(found, table)),
@@ -48,6 +50,11 @@ def contents(found: Discovery, table: Table | None, evidence: LawEvidence | None
         "hasTable": table is not None,
         "about": provenance(found, table),
     }
+
+
+def _structure(found: Discovery) -> dict[str, Any]:
+    """How rows were taken to hang together, and why where that is worth a line at the top."""
+    return {"kind": str(found.settings.get("rows", "independent")), "told": rows_told(found)}
 
 
 def _observed(found: Discovery, table: Table | None) -> dict[str, np.ndarray]:
@@ -63,8 +70,10 @@ def _target(
     keep = found.questions[target].always
     validation = None if evidence is None else evidence.validation
     student = None if evidence is None or evidence.twin.distillation is None else evidence.twin.distillation[target]
+    verdict = verdict_told(found, target, evidence)
     return {
-        "state": "untested" if certificate is None else "passes" if certificate.passes else "fails",
+        "state": UNTESTED if verdict is None else verdict.word,
+        "why": [] if verdict is None else [sentence_of(reason) for reason in verdict.reasons],
         "ancestors": [{"name": u, "kept": u in keep, "frequency": shares.get(u, 1.0)} for u in ancestors],
         "groups": {u: list(c) for u, c in found.questions[target].candidates.items() if c != (u,)},
         "frequencies": {candidate: _short(share) for candidate, share in shares.items()}
@@ -72,6 +81,8 @@ def _target(
         else None,
         "path": _path(found, target),
         "certificate": None if certificate is None else _certificate(certificate),
+        "classes": [] if certificate is None else [list(names) for names in certificate.classes],
+        "cost": None if certificate is None else _cost(certificate),
         "effects": [] if certificate is None else _actions(certificate.actions),
         "alternatives": [] if certificate is None else _alternatives(certificate),
         "calibration": None if validation is None else _calibration(validation, target),
@@ -99,25 +110,64 @@ def _path(found: Discovery, target: str) -> dict[str, Any]:
 
 def _certificate(certificate: Certificate) -> dict[str, Any]:
     return {
-        "rows": [_verdict(u, u in certificate.kept, v) for u, v in certificate.tests.items()],
-        "jointly": None if certificate.jointly is None else _verdict("", False, certificate.jointly),
+        "rows": [_verdict(u, u in certificate.kept, v, certificate) for u, v in certificate.tests.items()],
+        "jointly": None if certificate.jointly is None else _verdict("", False, certificate.jointly, certificate),
         "passes": certificate.passes,
         "agrees": certificate.agrees,
         "level": certificate.level,
         "negligible": list(certificate.negligible),
+        "margin": certificate.margin,
+        "tested": certificate.rows,
+        "fresh": certificate.fresh,
     }
 
 
-def _verdict(candidate: str, kept: bool, verdict: TestResult) -> dict[str, Any]:
+def _verdict(candidate: str, kept: bool, verdict: TestResult, certificate: Certificate) -> dict[str, Any]:
     return {
         "unit": candidate,
         "kept": kept,
         "p": _short(verdict.p_value),
         "effect": _short(verdict.effect),
+        "limit": _short(verdict.limit),
+        "limitUnits": _short(math.sqrt(verdict.limit) * certificate.open_share * certificate.deviation),
+        "detectable": _short(verdict.detectable),
         "shift": _short(verdict.shift),
         "statistic": _short(verdict.statistic),
         "moves": ("location", "scale", "shape")[min(verdict.order, 3) - 1],
     }
+
+
+def _cost(certificate: Certificate) -> dict[str, Any] | None:
+    """Held-out scores of the pruned law against the full one, and of laws on fewer and fewer inputs."""
+    cost = certificate.cost
+    if cost is None:
+        return None
+    frame = certificate.cost_frame()
+    return {
+        "scores": [
+            {"score": str(name), **{str(what): _short(value) for what, value in row.items()}}
+            for name, row in frame.to_dict("index").items()
+        ],
+        "curve": [
+            {"kept": list(point.kept), "loss": _short(point.log_loss), "share": _short(point.share)}
+            for point in cost.curve
+        ],
+        "enough": _enough(certificate),
+    }
+
+
+# What counts as nearly all that the chosen inputs bring.
+_NEARLY_ALL = 0.99
+
+
+def _enough(certificate: Certificate) -> dict[str, Any] | None:
+    """The fewest inputs that bring nearly all, where these are fewer than were chosen."""
+    points = () if certificate.cost is None else certificate.cost.curve
+    fewer = [p for p in points if p.share >= _NEARLY_ALL and p.kept and len(p.kept) < len(certificate.kept)]
+    if not fewer:
+        return None
+    fewest = min(fewer, key=lambda point: len(point.kept))
+    return {"kept": list(fewest.kept), "share": _short(fewest.share)}
 
 
 def _actions(actions: Mapping[str, Action]) -> list[dict[str, Any]]:

@@ -93,33 +93,130 @@ const evidence = (() => {
         table([plain[0], ...scores], rows, { sort: 0 })));
   }
 
+  // Shares as they are said: two digits.
+  const share = (value) => value === null ? "–"
+    : value >= 0.0995 ? percent(value) : value < 5e-7 ? "0" : fmt(100 * value, 2) + "%";
+
+  // From an effect to its limit, on an axis of roots, which is one of shifts; the broken line is the margin.
+  function interval(row, margin) {
+    const [width, height] = [120, 16];
+    const X = (v) => 4 + Math.sqrt(Math.min(Math.max(v, 0), 1)) * (width - 8);
+    const middle = height / 2;
+    return svg("svg", { class: "interval", viewBox: `0 0 ${width} ${height}`, width, height, role: "img",
+      "aria-label": `${share(row.effect)}, at most ${share(row.limit)}` },
+      svg("line", { class: "axis", x1: 4, x2: width - 4, y1: height - 1, y2: height - 1 }),
+      svg("line", { class: "margin", x1: X(margin), x2: X(margin), y1: 0, y2: height }),
+      svg("line", { class: row.kept ? "thick s0" : row.limit > margin ? "thick s1" : "thick gone",
+        x1: X(row.effect), x2: X(row.limit), y1: middle, y2: middle }));
+  }
+
+  function verdictOf(row, c) {
+    if (row.kept) return row.p < c.level ? "needed" : "kept";
+    if (c.negligible.includes(row.unit)) return "negligible";
+    if (!c.passes && row.p * c.rows.length < c.level) return "still shows";
+    return row.limit > c.margin ? "cannot tell" : "not needed";
+  }
+
+  // What the table below it rests on.
+  function basis(c) {
+    const lines = [];
+    if (c.jointly) {
+      const most = c.jointly.limit >= 1 ? "what they could still explain cannot be told"
+        : `they could still explain at most ${share(c.jointly.limit)} of what is left open (95% limit)`;
+      lines.push(`All removed inputs together, with their pairs and whatever trees learn from them: ` +
+        `${pSaid(c.jointly.p)}; ${most}.`);
+    }
+    lines.push(c.agrees ? "Every search ended in this set."
+      : "Not every search ended in this set: of those where they ended, it was chosen by size and held-out score.");
+    if (c.tested) lines.push(`Tested on ${fmt(c.tested, 6)} rows, ` + (c.fresh ? "none of which the search had read."
+      : "which the search had read as well: there are too few to set others aside."));
+    lines.push(`Rows were taken as ${data.structure.kind}. Level ${fmt(c.level)}, over all removed inputs; ` +
+      `margin ${share(c.margin)} of what is left open.`);
+    return lines;
+  }
+
   function certificate(target) {
     const c = target.certificate;
     if (!c) return [el("p", { class: "muted" },
       "The rule that was used makes no certificate. discover(…, rule=\"certified\") does.")];
-    const verdict = (r) => {
-      if (r.kept) return r.p < c.level ? "needed" : "kept";
-      if (c.negligible.includes(r.unit)) return "negligible";
-      return !c.passes && r.p * c.rows.length < c.level ? "still shows" : "not needed";
-    };
-    const rows = c.rows.map((r) => ({ ...r, verdict: verdict(r), mark: r.kept ? "kept" : null }));
-    const lines = [];
-    if (c.jointly) lines.push(`All removed inputs together, with their pairs: ${pSaid(c.jointly.p)}.`);
-    lines.push(c.agrees ? "Both searches ended in this set."
-      : "The two searches ended in different sets; the smaller is shown.");
-    lines.push(`Level ${fmt(c.level)}, over all removed inputs.`);
+    const rows = c.rows.map((r) => ({ ...r, verdict: verdictOf(r, c), mark: r.kept ? "kept" : null }));
+    const open = "share of what the chosen inputs leave open that it explains";
     return [table([
       { title: "input", left: true, value: (r) => r.unit },
       { title: "verdict", left: true, value: (r) => r.verdict },
       { title: "p", value: (r) => r.p, text: (r) => pText(r.p), hint: "of a removed input: does the law still " +
         "depend on it, given the chosen set? of a kept one: does it when this one is taken out?" },
-      { title: "effect", hint: "share of the variance of a feature of the latent that it explains",
-        value: (r) => r.effect, text: (r) => fmt(r.effect) },
-      { title: "shift", hint: "how far it moves the law, in standard deviations of the target", value: (r) => r.shift,
-        text: (r) => fmt(r.shift) },
+      { title: "effect", hint: open, value: (r) => r.effect, text: (r) => share(r.effect) },
+      { title: "at most", hint: open + ", at most: a 95% upper limit", value: (r) => r.limit,
+        text: (r) => r.limit >= 1 ? "–" : share(r.limit) },
+      { title: "effect to limit", hint: "the two before, as a bar; the broken line is the margin",
+        value: (r) => r.limit, text: (r) => interval(r, c.margin) },
+      { title: "could be seen", hint: "the effect that would have been found four times out of five",
+        value: (r) => r.detectable, text: (r) => r.detectable >= 1 ? "–" : share(r.detectable) },
+      { title: "moves it at most", hint: `about how far the limit could move ${target.name}, in its own units`,
+        value: (r) => r.limitUnits, text: (r) => r.limit >= 1 ? "–" : fmt(r.limitUnits, 2) },
       { title: "|t|", hint: "the largest statistic", value: (r) => r.statistic, text: (r) => fmt(r.statistic) },
       { title: "seen in", left: true, hint: "the side of the law that shows it most", value: (r) => r.moves },
-    ], rows), el("p", { class: "muted" }, lines.join(" "))];
+    ], rows), el("p", { class: "muted" }, basis(c).join(" ")), standIns(target)];
+  }
+
+  function standIns(target) {
+    if (!target.classes.length) return null;
+    return el("p", {}, el("b", {}, "Stand-ins. "), target.classes.map(([name, ...others]) =>
+      `In the place of ${name}, ${others.join(" or ")} would do as well.`).join(" "));
+  }
+
+  function cost(target) {
+    const c = target.cost;
+    if (!c) return [];
+    const fixed = (v) => v !== 0 && Math.abs(v) < 5e-4 ? fmt(v, 1) : v.toFixed(3).replace("-", "−");
+    const rows = c.scores.map((row) => ({ ...row, said: `${fixed(row.low)} to ${fixed(row.high)}` }));
+    const scores = table([
+      { title: "loss", left: true, value: (r) => r.score },
+      { title: "chosen", hint: "the law on the chosen inputs", value: (r) => r.pruned, text: (r) => fixed(r.pruned) },
+      { title: "all", hint: "the law on all candidates", value: (r) => r.full, text: (r) => fixed(r.full) },
+      { title: "difference", hint: "above 0 where pruning costs something", value: (r) => r.difference,
+        text: (r) => fixed(r.difference) },
+      { title: "95% interval", value: (r) => r.low, text: (r) => r.said },
+    ], rows);
+    const told = el("p", { class: "muted" }, "Of laws on rows that they have not seen, in standard deviations of " +
+      "the target: the negative logarithm of the density, and the CRPS. Lower is better.");
+    const left = [el("div", { class: "card" }, scores, told, enough(target))];
+    return [el("h2", {}, "What pruning costs"),
+      el("div", { class: "pair" }, left, c.curve.length > 2 && curveFigure(target))];
+  }
+
+  function enough(target) {
+    const few = target.cost.enough;
+    if (!few) return null;
+    const all = target.cost.curve[0].kept.length;
+    const carry = few.kept.length === 1 ? "carries" : "carry";
+    const carried = `${few.kept.length} of these ${all} ${carry} ${percent(Math.min(few.share, 1), 1)}`;
+    return el("p", {}, el("b", {}, carried),
+      ` of what they bring together, by the density of rows not seen: ${few.kept.join(", ")}.`);
+  }
+
+  function curveFigure(target) {
+    const points = [...target.cost.curve].reverse();
+    const shares = points.map((point) => point.share);
+    const most = points.length - 1;
+    const added = points.map(({ kept }, i) => i ? kept.find((name) => !points[i - 1].kept.includes(name)) : "none");
+    const named = most <= 12;
+    const labels = added.map((name, i) => cut(i ? "+ " + name : name, 16));
+    const slanted = labels.reduce((sum, text) => sum + text.length + 2, 0) * 6.4 > 440;
+    const longest = Math.max(...labels.map((text) => text.length));
+    const p = plot({ height: 260, bottom: !named ? 44 : slanted ? 24 + 4.6 * longest : 30, x: [-0.3, most + 0.3],
+      y: [Math.min(0, ...shares), Math.max(1.03, ...shares)], xTicks: named ? [] : undefined,
+      xLabel: named ? null : "inputs", yLabel: "share of what all bring", yText: percent, left: 62,
+      label: `Score of laws of ${target.name} on fewer inputs` });
+    if (named) labels.forEach((text, i) => p.root.append(svg("text", { class: "tick", x: p.X(i), y: p.floor + 17,
+      "text-anchor": slanted ? "end" : "middle",
+      transform: slanted ? `rotate(-35 ${p.X(i)} ${p.floor + 17})` : null }, text, svg("title", {}, added[i]))));
+    p.body.append(svg("path", { class: "walk", d: line(shares.map((v, i) => [p.X(i), p.Y(v)])) }));
+    shares.forEach((v, i) => p.body.append(svg("circle", { class: "enough", cx: p.X(i), cy: p.Y(v), r: 4.5 },
+      svg("title", {}, `${points[i].kept.join(", ") || "none"}: ${percent(v, 1)}`))));
+    return figure("How few would do?", "Score of laws on some of the chosen inputs: 0% is none of them, 100% all.",
+      p.root, fileName("curve", target.name));
   }
 
   function actionsFigure(target) {
@@ -194,7 +291,7 @@ const evidence = (() => {
       `CRPS ${fmt(c.crps)} (95% interval ${fmt(c.crpsInterval[0])} to ${fmt(c.crpsInterval[1])}), ` +
       `where the target's standard deviation is ${fmt(c.std)}.`];
     if (c.independenceP !== null) {
-      const doubt = c.independenceP < 0.01 ? ", a sign that these laws still miss something" : "";
+      const doubt = c.independenceP < 0.001 ? ", a sign that these laws still miss something" : "";
       lines.push(`Latents against the inputs: ${pSaid(c.independenceP)}${doubt}.`);
     }
     if (target.student !== null) {
@@ -242,6 +339,7 @@ const evidence = (() => {
   }
 
   return {
-    pathFigure, scoresFigure, stepsTable, certificate, actionsFigure, calibration, alternatives, frequencies, groups,
+    pathFigure, scoresFigure, stepsTable, certificate, cost, actionsFigure, calibration, alternatives, frequencies,
+    groups,
   };
 })();

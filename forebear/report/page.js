@@ -7,9 +7,8 @@
   const byName = new Map(data.targets.map((target) => [target.name, target]));
   const [MOST_SENTENCES, PAGE, MOST_TARGETS, MOST_INPUTS, MOST_IDLE, MOST_PRINTED] = [8, 40, 24, 40, 12, 24];
   const STATES = {
-    passes: ["✓", "certificate passes", "good"],
-    fails: ["!", "certificate does not pass", "bad"],
-    untested: ["?", "not tested", "open"],
+    "certified": ["✓", "good"], "cannot tell": ["?", "unsure"], "something is missing": ["!", "bad"],
+    "untested": ["–", "open"],
   };
   let selected = null;
   const listeners = [];
@@ -18,8 +17,13 @@
   const unbroken = (text) => text.replace(/p ([=<]) /g, "p\u00a0$1\u00a0");
   const said = (parts) => parts.map((part) => typeof part === "string" ? unbroken(part) : el("b", {}, part.name));
   const spoken = (parts) => parts.map((part) => typeof part === "string" ? part : part.name).join("");
-  const badge = (state) => el("span", { class: `badge ${STATES[state][2]}`, title: STATES[state][1] },
-    el("span", { "aria-hidden": "true" }, STATES[state][0]), el("span", { class: "hidden" }, STATES[state][1]));
+  const badge = ({ state, why }) => el("span",
+    { class: `badge ${STATES[state][1]}`, title: [state, ...why].join("\n") },
+    el("span", { "aria-hidden": "true" }, STATES[state][0]), el("span", { class: "hidden" }, state + ": "));
+  const pill = (state) => el("span", { class: `pill ${STATES[state][1]}` },
+    el("span", { "aria-hidden": "true" }, STATES[state][0] + "\u00a0"), state);
+  const reasons = (target) => target.why.length > 0 &&
+    el("ul", { class: "why" }, target.why.map((reason) => el("li", {}, unbroken(reason))));
 
   // Arrow keys move among the children of a list; one of them is in the tab order.
   function roving(list, items) {
@@ -36,11 +40,15 @@
   function answers() {
     const section = document.getElementById("answers");
     const many = data.targets.length > MOST_SENTENCES;
+    // With several targets the reasons of a verdict stand with the one that is selected.
+    const alone = data.targets.length === 1;
     const list = el("ul", { class: many ? "answers many" : "answers" });
     const item = (target) => {
       const button = el("button",
         { type: "button", class: "answer", "aria-pressed": "false", onclick: () => select(target.name, true) },
-        badge(target.state), el("span", {}, said(target.sentence)));
+        badge(target),
+        el("span", { class: "told" }, said(target.sentence),
+          alone && target.why.map((reason) => el("span", { class: "reason" }, unbroken(reason)))));
       button.target = target.name;
       return el("li", {}, button);
     };
@@ -48,23 +56,23 @@
       String(b.target === selected)));
     roving(list, () => [...list.querySelectorAll(".answer")]);
     listeners.push(mark);
+    const taken = data.structure.told && el("p", { class: "muted" }, `Rows were taken as ${data.structure.told}.`);
     if (!many) {
       list.append(...data.targets.map(item));
-      section.append(list);
+      section.append(...[list, taken].filter(Boolean));
       return;
     }
     const count = (state) => data.targets.filter((target) => target.state === state).length;
     const none = data.targets.filter((target) => !target.ancestors.length).length;
-    const tally = [["passes", "have a certificate that passes"], ["fails", "have one that does not"],
-      ["untested", "were not tested"]]
-      .filter(([state]) => count(state)).map(([state, text]) => `${count(state)} ${text}`);
+    const tally = Object.keys(STATES).filter(count).map((state) => `${count(state)} ${state}`);
     section.append(el("p", { class: "lead" },
-      `${data.targets.length} targets: ${tally.join(", ")}; ${none} depend on none of the candidates.`));
+      `${data.targets.length} targets: ${tally.join(", ")}; ${none} depend on none of the candidates.`),
+      ...[taken].filter(Boolean));
     const search = el("input", { type: "search", placeholder: "Find a target or an input",
       "aria-label": "Find a target or an input", oninput: () => fillList(PAGE) });
     const filter = el("select", { "aria-label": "Which targets", onchange: () => fillList(PAGE) },
-      [["", "all targets"], ["passes", "certificate passes"], ["fails", "certificate does not pass"],
-        ["untested", "not tested"], ["none", "no ancestor"], ["some", "with ancestors"]]
+      [["", "all targets"], ...Object.keys(STATES).filter(count).map((state) => [state, state]),
+        ["none", "no ancestor"], ["some", "with ancestors"]]
         .map(([value, text]) => el("option", { value }, text)));
     const told = el("span", { class: "muted", role: "status" });
     const more = el("button", { type: "button", onclick: () => fillList(list.children.length + 5 * PAGE) },
@@ -116,15 +124,16 @@
     }
   }
 
-  const heading = (target) => [el("h1", { class: "target" }, target.name, " ", badge(target.state)),
-    data.targets.length > 1 && el("p", { class: "lead" }, said(target.sentence)), evidence.groups(target)];
+  const heading = (target) => [el("h1", { class: "target" }, el("span", {}, target.name), " ", pill(target.state)),
+    data.targets.length > 1 && el("p", { class: "lead" }, said(target.sentence)),
+    data.targets.length > 1 && reasons(target), evidence.groups(target)];
 
   const known = (target) => [
     el("h2", {}, "Evidence"), evidence.certificate(target),
     el("div", { class: "pair" }, target.effects.length > 0 && evidence.actionsFigure(target),
       evidence.scoresFigure(target)),
     el("div", { class: "pair" }, evidence.pathFigure(target), evidence.stepsTable(target)),
-    evidence.frequencies(target), evidence.alternatives(target), evidence.calibration(target),
+    evidence.cost(target), evidence.frequencies(target), evidence.alternatives(target), evidence.calibration(target),
   ];
 
   const all = (parts) => parts.flat(3).filter(Boolean);
@@ -181,7 +190,7 @@
   }
 
   const first = data.targets[0];
-  document.title = (data.targets.length === 1 ? spoken(first.sentence).split(/[;.] /)[0] : "What shapes " +
+  document.title = (data.targets.length === 1 ? spoken(first.sentence).split(/[;.] |, as far|\.$/)[0] : "What shapes " +
     cut(forebear.targets.join(", "), 60)) + " – forebear";
   document.getElementById("origin").textContent = [data.source,
     data.rows === null ? null

@@ -43,6 +43,7 @@ def call(found: Discovery, table: Table | None) -> str:
     source = source_file(table)
     arguments = ["table" if source is None else repr(source), f"targets={list(found.targets)!r}"]
     arguments += [f"{name}={value!r}" for name, value in _roles(found, table).items()]
+    arguments += [f"rows={rows!r}" for rows in _rows(found)]
     for name, value in _choices(found).items():
         known = name not in _NAMED or value in _NAMED[name]
         arguments.append(f"{name}={value!r}" if known else f"{name}=...")
@@ -55,7 +56,8 @@ def call(found: Discovery, table: Table | None) -> str:
 def command(found: Discovery, table: Table | None) -> str | None:
     """The same on the command line, where that can say it."""
     source, roles, choices = source_file(table), _roles(found, table), _choices(found)
-    names = {name for q in found.questions.values() for name in (q.target, *q.inputs, *q.candidates)}
+    columns = {name for q in found.questions.values() for name in (q.target, *q.inputs, *q.candidates)}
+    names = columns | set(_rows(found))
     lists = any(isinstance(value, Mapping | list | tuple) for value in choices.values())
     unknown = any(name in choices and choices[name] not in known for name, known in _NAMED.items())
     if source is None or lists or unknown or not all(_PLAIN.fullmatch(name) for name in names):
@@ -70,6 +72,8 @@ def command(found: Discovery, table: Table | None) -> str | None:
         words += ["--group", f"{candidate}={','.join(columns)}"]
     for column, period in roles.get("periodic", {}).items():
         words += ["--periodic", f"{column}={period!r}"]
+    for rows in _rows(found):
+        words += ["--rows", rows]
     for name, value in choices.items():
         if name == "joint":
             words.append("--joint")
@@ -104,6 +108,14 @@ def _roles(found: Discovery, table: Table | None) -> dict[str, Any]:
     if table is not None and table.periods():
         roles["periodic"] = table.periods()
     return roles
+
+
+def _rows(found: Discovery) -> list[str]:
+    """The structure of rows that was declared; nothing where it was judged."""
+    settings = found.settings
+    rows, why = str(settings.get("rows", "independent")), settings.get("rows_why", "")
+    asked = str(settings.get("rows_asked", "auto" if why or rows == "independent" else rows))
+    return [] if asked == "auto" else [asked]
 
 
 def _choices(found: Discovery) -> dict[str, Any]:

@@ -7,6 +7,9 @@ from typing import NamedTuple
 
 from forebear.discovery.certificate import Certificate
 from forebear.discovery.record import Discovery
+from forebear.discovery.verdict import CANNOT_TELL, MISSING, Verdict
+from forebear.report.evidence import LawEvidence
+from forebear.report.verdicts import other_sets, p_text, share_text, speaks_for, verdict_told
 
 
 class Name(NamedTuple):
@@ -27,17 +30,10 @@ def plain(sentence: Sentence) -> str:
     return "".join(part.text if isinstance(part, Name) else part for part in sentence)
 
 
-def p_text(p_value: float) -> str:
-    """A p-value as it is said: two digits, and no more zeros than anyone reads.
-
-    >>> p_text(0.4142), p_text(0.0), p_text(0.99999)
-    ('p = 0.41', 'p < 0.0001', 'p = 1')
-    """
-    return "p < 0.0001" if p_value < 1e-4 else f"p = {p_value:.2g}"
-
-
-def answers(found: Discovery) -> dict[str, Sentence]:
+def answers(found: Discovery, evidence: LawEvidence | None = None) -> dict[str, Sentence]:
     """For each target what shapes it, and what is known of everything else.
+
+    `evidence` may speak against a certificate, see `forebear.report.verdicts`.
 
     >>> from forebear.data.question import Question
     >>> found = Discovery({"y": Question("y", ("a",), {"a": ("a",)}, ())}, ({},), ({"y": ("a",)},), ({},),
@@ -45,85 +41,92 @@ def answers(found: Discovery) -> dict[str, Sentence]:
     >>> plain(answers(found)["y"])
     "y depends on a. The rule 'nsr-jump' makes no certificate: whether anything else is needed was not tested."
     """
-    ancestors, shares = found.ancestors, found.frequencies
     known = {name for question in found.questions.values() for name in question.inputs} - set(found.targets)
     sentences = {}
     for target, question in found.questions.items():
-        chosen = tuple(candidate for candidate in ancestors[target] if candidate not in question.always)
         everything = known <= set(question.inputs)
-        sentences[target] = _answer(found, target, chosen, shares[target], everything)
+        sentences[target] = _answer(found, target, verdict_told(found, target, evidence), everything)
     return sentences
 
 
-def _answer(
-    found: Discovery, target: str, chosen: Sequence[str], shares: Mapping[str, float], everything: bool
-) -> Sentence:
+def _answer(found: Discovery, target: str, verdict: Verdict | None, everything: bool) -> Sentence:
     certificate = found.certificate(target)
-    start = (Name(target), *_depends(found, target, chosen, shares))
-    if certificate is None:
+    if certificate is None or verdict is None:
         rule = found.settings["rule"]
-        return (*start, f". The rule '{rule}' makes no certificate: whether anything else is needed was not tested.")
-    if set(certificate.kept) != set(chosen):
+        untold = f". The rule '{rule}' makes no certificate: whether anything else is needed was not tested."
+        return (Name(target), *_depends(found, target, ()), untold)
+    if not speaks_for(certificate, found, target):
+        start = (Name(target), *_depends(found, target, ()))
         return (*start, ". The runs disagree; the evidence shown is of the first, which chose ", *_set(certificate))
-    return (*start, *_rest(certificate, everything), *_others(certificate))
+    start = (Name(target), *_depends(found, target, certificate.classes))
+    return (*start, *_rest(certificate, verdict.word, everything), *_weak(certificate), *_others(certificate))
 
 
 def _set(certificate: Certificate) -> Sentence:
     return (*(_joined(certificate.kept) if certificate.kept else ("nothing",)), ".")
 
 
-def _depends(found: Discovery, target: str, chosen: Sequence[str], shares: Mapping[str, float]) -> Sentence:
-    keep, runs = found.questions[target].always, len(found.runs)
-    often = {u: "" if shares[u] == 1 else f" ({round(shares[u] * runs)} of {runs} runs)" for u in chosen}
+def _depends(found: Discovery, target: str, classes: Sequence[Sequence[str]]) -> Sentence:
+    shares, keep, runs = found.frequencies[target], found.questions[target].always, len(found.runs)
+    chosen = [candidate for candidate in found.ancestors[target] if candidate not in keep]
+    instead = {name: others for name, *others in classes}
+    after = {
+        name: (
+            *((" (or ", *_joined(instead[name], " or "), ")") if name in instead else ()),
+            *(() if shares[name] == 1 else (f" ({round(shares[name] * runs)} of {runs} runs)",)),
+        )
+        for name in chosen
+    }
     beside: Sentence = (", beside ", *_joined(keep), " (kept by request)") if keep else ()
     if not chosen:
         return (" depends on none of the candidates", *beside)
-    return (" depends on ", *_joined(chosen, list(often.values())), *beside)
+    return (" depends on ", *_joined(chosen, after=after), *beside)
 
 
-def _rest(certificate: Certificate, everything: bool) -> Sentence:
-    """What is known of the candidates that were removed; `everything`: all inputs of the table were offered."""
+def _rest(certificate: Certificate, verdict: str, everything: bool) -> Sentence:
+    """What may be said of the candidates that were removed; `everything`: all inputs of the table were offered."""
     together = certificate.jointly
+    if verdict == MISSING:
+        story = "they are not" if len(certificate.kept) > 1 else "that is not"
+        if together is None or not together.candidates:
+            return (f", but {story} the whole story.",)
+        verb = "shows" if len(together.candidates) == 1 else "show"
+        still = f" still {verb} in its law, {p_text(together.p_value)}."
+        return (f", but {story} the whole story: ", *_joined(together.candidates), still)
+    if verdict == CANNOT_TELL:
+        return (", as far as these rows can tell.",)
     if together is None:
         return (", which is all that was offered.",)
-    p = p_text(together.p_value)
-    if not certificate.passes:
-        story = "they are not" if len(certificate.kept) > 1 else "that is not"
-        return (
-            f", but {story} the whole story: ",
-            *_joined(together.candidates),
-            " still shows in its law, ",
-            p,
-            ".",
-        )
+    limit = share_text(certificate.limit)
     if not certificate.kept:
-        nothing = "; its law is the same whatever they are"
-    else:
-        nothing = "; nothing else in the table is needed" if everything else "; no other candidate is needed"
-    if certificate.negligible:
-        verb = "shows" if len(certificate.negligible) == 1 else "show"
-        return (nothing, ". ", *_joined(certificate.negligible), f" {verb} too, but too weakly to count.")
-    if together.p_value < certificate.level:
-        return (nothing, f": what the rest still shows is too weak to count, {p}.")
-    return (nothing, f", {p}.")
+        most = f"what any of them could still explain is at most {limit} of it (95% limit)."
+        return (f"; its law is the same whatever they are: {most}",)
+    nothing = "nothing else in the table" if everything else "no other candidate"
+    most = f"what any other input could still explain is at most {limit} of what is left open (95% limit)."
+    return (f"; {nothing} is needed: {most}",)
+
+
+def _weak(certificate: Certificate) -> Sentence:
+    if not certificate.negligible or not certificate.passes:
+        return ()
+    verb = "shows" if len(certificate.negligible) == 1 else "show"
+    return (" ", *_joined(certificate.negligible), f" {verb} too, but too weakly to count.")
 
 
 def _others(certificate: Certificate) -> Sentence:
-    sets = list(certificate.alternatives)
-    if not sets or not certificate.passes:
+    sets = other_sets(certificate)
+    if not sets:
         return ()
     if len(sets) == 1:
-        return (" So would ", *_joined(sets[0]), " do.")
+        return (" So would ", *(_joined(sets[0]) if sets[0] else ("no input at all",)), " do.")
     return (f" {len(sets)} other sets would do as well.",)
 
 
-def _joined(names: Sequence[str], after: Sequence[str] | None = None) -> Sentence:
+def _joined(names: Sequence[str], last: str = " and ", after: Mapping[str, Sentence] | None = None) -> Sentence:
     """a, b and c, each followed by a remark."""
     parts: list[str | Name] = []
     for place, name in enumerate(names):
         if place:
-            parts.append(" and " if place == len(names) - 1 else ", ")
-        parts.append(Name(name))
-        if after is not None and after[place]:
-            parts.append(after[place])
+            parts.append(last if place == len(names) - 1 else ", ")
+        parts += [Name(name), *(() if after is None else after[name])]
     return tuple(parts)

@@ -156,6 +156,14 @@ OPTIONS: dict[str, tuple[list[str], list[str]]] = {
     "period without a column": ([*Y, "--periodic", "6.28"], ["--periodic", "6.28"]),
     "period of an unknown column": ([*Y, "--periodic", "angel=6.28"], ["'angel'", "'angle'"]),
     "negative period": ([*Y, "--periodic", "angle=-1"], ["'angle'", "-1"]),
+    "rows by an unknown column": ([*Y, "--rows", "episodes"], ["rows='episodes'", "data.csv", "'episode'"]),
+    "rows by a misspelt word": ([*Y, "--rows", "indepedent"], ["rows='indepedent'", "'independent'"]),
+    "rows by nothing": ([*Y, "--rows", ""], ["rows=''", "data.csv"]),
+    "rows without a value": ([*Y, "--rows"], ["--rows"]),
+    "rows as a setting": ([*Y, "--set", "rows=ordered"], ["--set", "rows"]),
+    "unknown family": ([*Y, "--set", "family=both"], ["family", "both"]),
+    "margin above one": ([*Y, "--set", "margin=2"], ["'margin'", "2"]),
+    "few confirmed rows": ([*Y, "--set", "confirmed=5"], ["'confirmed'", "100"]),
     "unknown rule": ([*Y, "--rule", "nsr-jumpp"], ["rule", "nsr-jumpp", "'nsr-jump'"]),
     "unknown preset": ([*Y, "--preset", "papre"], ["preset", "papre", "'paper'"]),
     "unknown sampler": ([*Y, "--sampler", "flwo"], ["sampler", "flwo", "'flow'"]),
@@ -222,6 +230,7 @@ OPTIONS: dict[str, tuple[list[str], list[str]]] = {
     "state as action": ([*LAGS, "--action", "y"], ["'y'", "state and action"]),
     "lag column of no table": ([*LAGS, "--target", "dy"], ["'dy'", "'d_y'"]),
     "period of no state": ([*LAGS, "--periodic", "load=6.28"], ["'load'", "periodic"]),
+    "rows by a column that no lag table has": ([*LAGS, "--rows", "episode"], ["rows='episode'"]),
 }
 
 
@@ -443,9 +452,23 @@ def _latin(arrow: Any) -> Any:
     return arrow.table([np.random.default_rng(0).normal(size=80), text], names=["y", "label"])
 
 
+def _rows(change: Change) -> Callable[[Path], None]:
+    return lambda folder: _write(folder, change)
+
+
 PREPARED: dict[str, tuple[Callable[[Path], None], list[str], list[str]]] = {
     "a folder in place of a file": (lambda f: (f / "d.csv").mkdir(), ["d.csv", *Y], ["d.csv", "folder"]),
     "a link to itself": (lambda f: (f / "d.csv").symlink_to(f / "d.csv"), ["d.csv", *Y], ["d.csv"]),
+    "rows by a column with an empty cell": (
+        _rows(_cell("episode", None)),
+        ["data.csv", *Y, "--rows", "episode"],
+        ["data.csv", "'episode'", "row 8"],
+    ),
+    "rows by a column with one value": (
+        _rows(_set("episode", lambda cells: [1] * len(cells))),
+        ["data.csv", *Y, "--rows", "episode"],
+        ["data.csv", "'episode'", "one value"],
+    ),
     "10,000 columns": (_many_columns, ["w.csv", "--target", "x0"], ["w.csv", "40 rows", "9999 inputs"]),
     "fewer rows than inputs": (
         lambda f: pd.DataFrame(np.random.default_rng(0).normal(size=(40, 61))).to_csv(f / "w.csv", index=False),

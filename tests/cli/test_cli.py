@@ -4,21 +4,29 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import fields as fields_of
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 import pytest
+from reports import changed, made_by_hand, verdict
 
 import forebear
+from forebear.api.found import as_json
 from forebear.cli import main
+from forebear.cli.next_steps import next_steps
+from forebear.cli.output import found_table, say, verdict_lines
 from forebear.data import source
+from forebear.discovery.tester import CertificateSettings
+from forebear.discovery.verdict import Verdict
 
 # Settings under which a discovery takes seconds, most of them compilation; its answer means nothing.
 _TINY = "steps=20 distilled=60 width=8 depth=1 folds=1 batch=64 nugget=1 lengthscale=1 latent_lengthscale=1"
@@ -84,7 +92,7 @@ def test_help_is_quick_and_loads_nothing_heavy(tmp_path: Path) -> None:
 def test_help_of_discover_names_every_option(cli: Cli) -> None:
     shown = cli("discover", "--help").out
     options = (
-        "target candidate keep group periodic lags state action episode increments next time rule preset sampler"
+        "target candidate keep group periodic rows lags state action episode increments next time rule preset sampler"
     )
     options += " joint runs seed jobs set out resume figure table json progress no-progress"
     assert [name for name in options.split() if f"--{name}" not in shown] == []
@@ -120,6 +128,82 @@ def test_table_and_next_steps_for_people(cli: Cli) -> None:
     assert ran.status == 0 and ran.err == ""
     assert "target" in ran.out and "share of 2 runs" in ran.out
     assert "--out DIR" in ran.out and "--figure" in ran.out
+
+
+class TestVerdicts:
+    """What is said of a result that nobody computed."""
+
+    small = verdict(0.38)._replace(limit=0.0141)
+
+    def shown(self, found: forebear.Found, capsys: pytest.CaptureFixture[str]) -> list[str]:
+        """Lines of the table and of what follows it; a table is as wide as 80 signs allow."""
+        why = verdict_lines(found)
+        say(found_table(found), *why, next_steps(found, None, None, None))
+        return [line.rstrip() for line in capsys.readouterr().out.splitlines()]
+
+    def test_certified(self, capsys: pytest.CaptureFixture[str]) -> None:
+        found = made_by_hand(["y"], ["a", "b"], {"y": ["a"]}, verdict=Verdict("certified"), jointly=self.small)
+        lines = self.shown(found, capsys)
+        assert lines[0].split() == "target shaped by through its verdict all the rest".split()
+        assert "certified" in lines[2] and lines[2].endswith("at most 1.4%") and lines[3].endswith("(p = 0.38)")
+        assert not [line for line in lines if line.startswith(("y (", "Rows:"))]
+
+    def test_reasons_stand_ins_and_rows(self, capsys: pytest.CaptureFixture[str]) -> None:
+        fields = {"classes": (("a", "b"),), "alternatives": {("b",): {}}, "jointly": self.small}
+        reasons = Verdict("cannot tell", ("'b' would do in the place of 'a'", "more rows would tell"))
+        found = made_by_hand(["y"], ["a", "b"], {"y": ["a"]}, verdict=reasons, **fields)
+        settings = {**found.settings, "rows": "ordered", "rows_why": "neighbours are alike"}
+        lines = self.shown(changed(found, settings=settings), capsys)
+        assert "a (or b)" in lines[2] and "cannot tell" in lines[2]
+        assert "y (cannot tell): 'b' would do in the place of 'a'; more rows would tell." in lines
+        assert "Rows: ordered, because neighbours are alike. If you know better, say so with --rows." in lines
+        assert not [line for line in lines if "other sets" in line]
+
+    def test_something_is_missing(self, capsys: pytest.CaptureFixture[str]) -> None:
+        missing = Verdict("something is missing", ("the latents still depend on 'b'",))
+        fields = {"passes": False, "jointly": verdict(1e-9, 0.2, ["b"])}
+        found = made_by_hand(["y"], ["a", "b"], {"y": ["a"]}, verdict=missing, **fields)
+        lines = "\n".join(self.shown(found, capsys))
+        assert "y (something is missing): the latents still depend on 'b'." in lines
+        assert "cannot be told" in lines and "(p < 0.0001)" in lines
+        # The setting that is named reaches the flow behind the certificate; `steps` does not.
+        [setting] = re.findall(r"--set (\w+)=\d+", lines)
+        assert setting in {field.name for field in fields_of(CertificateSettings)}
+
+    def test_an_interaction_of_sets(self, capsys: pytest.CaptureFixture[str]) -> None:
+        fields = {"alternatives": {("b", "c"): {}}, "jointly": self.small, "verdict": Verdict("certified")}
+        lines = self.shown(made_by_hand(["y"], ["a", "b", "c"], {"y": ["a"]}, **fields), capsys)
+        assert "For 'y' other sets would do as well: the report names them." in lines
+
+    def test_a_rule_that_tests_nothing(self, capsys: pytest.CaptureFixture[str]) -> None:
+        lines = self.shown(made_by_hand(["y"], ["a"], {"y": ["a"]}, certified=False), capsys)
+        assert "verdict" not in lines[0] and "This rule tests nothing" in "".join(lines)
+
+
+def test_json_has_verdicts_limits_classes_and_rows() -> None:
+    """The names of the contract, of a result that nobody computed; the command prints `as_json`."""
+    fields = {"verdict": Verdict("cannot tell", ("because",)), "classes": (("a", "b"),)}
+    found = made_by_hand(["y"], ["a", "b"], {"y": ["a"]}, jointly=verdict(0.4)._replace(limit=0.02), **fields)
+    document = json.loads(as_json(found))
+    answer = document["targets"]["y"]
+    assert (answer["verdict"], answer["why"], answer["classes"]) == ("cannot tell", ["because"], [["a", "b"]])
+    assert answer["limit"] == 0.02 and document["rows"] == "independent"
+    assert all({"p_value", "effect", "limit", "detectable"} <= set(one) for one in answer["certificate"].values())
+
+
+def test_rows_reach_the_discovery(cli: Cli) -> None:
+    def used(*options: str, table: str = "plant.csv") -> Ran:
+        return cli("discover", table, *options, *QUICK, "--json")
+
+    assert used("--target", "y").document["rows"] == "independent"
+    assert used("--target", "y", "--rows", "ordered").document["rows"] == "ordered"
+    table = pd.read_csv("plant.csv").assign(machine=np.repeat(range(10), 20))
+    table.to_csv("machines.csv", index=False)
+    grouped = used("--target", "y", "--rows", "machine", table="machines.csv").document
+    assert grouped["rows"] == "machine" and "machine" not in grouped["targets"]["y"]["removed"]
+    lags = ["--lags", "1", "--state", "theta", "--action", "u", "--episode", "run"]
+    assert used(*lags, table="swing.csv").document["rows"] in ("independent", "ordered")
+    assert used(*lags, "--rows", "run", table="swing.csv").document["rows"] == "run"
 
 
 def test_groups_keep_and_periods_reach_the_discovery(cli: Cli) -> None:

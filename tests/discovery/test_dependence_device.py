@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from forebear.data.table import Column
-from forebear.discovery.dependence import HostTest, MaxStatistic, features, latent_features
+from forebear.discovery.dependence import Features, HostTest, MaxStatistic, all_latent_features
 from forebear.discovery.dependence_device import DeviceFeatures, DeviceTest
+from forebear.discovery.residuals import features
 
 ROWS = 2_500
 
@@ -30,21 +31,22 @@ UNITS = {f"x{n}": (f"x{n}",) for n in range(9)} | {
 
 
 def same(ours: MaxStatistic, theirs: MaxStatistic) -> bool:
-    return (ours.order, ours.candidates, ours.tests) == (
-        theirs.order,
-        theirs.candidates,
-        theirs.tests,
-    ) and np.allclose(ours[:2], theirs[:2], rtol=1e-6)
+    """Names and counts to the letter, numbers up to rounding."""
+    told = [(one.order, one.candidates, one.tests, one.plain_tests) for one in (ours, theirs)]
+    numbers = [(one.statistic, one.correlation, one.plain, one.limit, one.rows) for one in (ours, theirs)]
+    return told[0] == told[1] and np.allclose(*numbers, rtol=1e-6)
 
 
 @pytest.mark.parametrize("kept", [(), ("x0",), ("x0", "x3", "pair"), ("x0", "x1", "x2", "mixed")])
 def test_device_and_host_agree(columns: dict[str, np.ndarray], kept: tuple[str, ...]) -> None:
     inside = [name for unit in kept for name in UNITS[unit]]
     outside = {unit: names for unit, names in UNITS.items() if unit not in kept}
-    host, device = HostTest(columns, inside, outside), DeviceTest(DeviceFeatures.of(columns), inside, outside)
+    host = HostTest.of({name: Features(own) for name, own in columns.items()}, inside, outside)
+    device = DeviceTest(DeviceFeatures.of(columns), inside, outside)
     rng = np.random.default_rng(1)
-    z = latent_features(rng.normal(size=ROWS) * (1 + 0.1 * columns["x5"][:, 0]) + 0.1 * columns["x6"][:, 1])
+    z = all_latent_features(rng.normal(size=ROWS) * (1 + 0.1 * columns["x5"][:, 0]) + 0.1 * columns["x6"][:, 1])
     latents = host.clear(z)
+    assert device.count == host.count
     assert device.clear(z) == pytest.approx(latents, abs=1e-8)
     expected, found = host.each(latents), device.each(latents)
     assert list(expected) == list(found)
@@ -60,6 +62,6 @@ def test_device_and_host_agree(columns: dict[str, np.ndarray], kept: tuple[str, 
 
 def test_one_unit_has_no_pairs(columns: dict[str, np.ndarray]) -> None:
     device = DeviceTest(DeviceFeatures.of(columns), ["x1"], {"x0": ("x0",)})
-    latents = device.clear(latent_features(np.random.default_rng(0).normal(size=ROWS)))
+    latents = device.clear(all_latent_features(np.random.default_rng(0).normal(size=ROWS)))
     [ours] = device.pairs(latents)
     assert ours.tests == 0 and ours.candidates == ()

@@ -24,11 +24,15 @@ import forebear as fb
 from forebear.cli import main
 from forebear.data.question import Question
 from forebear.data.table import read_columns
+from forebear.discovery.cost import Cost, CurvePoint, Difference
+from forebear.discovery.verdict import Verdict
 from forebear.report.evidence import LawEvidence
 from forebear.report.kept import keep_evidence, kept_evidence
 from forebear.report.page import as_data
 from forebear.report.sentences import answers, plain
+from forebear.report.verdicts import rows_told, verdict_told
 from forebear.report.weights import pack_short
+from forebear.twin.validate import Scores, Validation
 
 Cli = Callable[..., tuple[int, str, str]]
 
@@ -61,46 +65,60 @@ def twin(found: fb.Found) -> fb.Twin:
     return toy_twin(found.table.frame(), {"y": ["a"], "w": ["a", "b"]})
 
 
+CERTIFIED = {"verdict": Verdict("certified"), "jointly": verdict(0.41, units=["c"])._replace(limit=0.0141)}
+MOST = "what any other input could still explain is at most 1.4% of what is left open (95% limit)."
+
+
+def unsure(*reasons: str) -> dict[str, Any]:
+    return {**CERTIFIED, "verdict": Verdict("cannot tell", reasons)}
+
+
 class TestSentences:
     units = ["a", "b", "c"]
 
     def test_ancestors(self) -> None:
-        found = made_by_hand(["y"], self.units, {"y": ["a", "b"]})
-        assert sentence(found) == "y depends on a and b; nothing else in the table is needed, p = 0.41."
+        found = made_by_hand(["y"], self.units, {"y": ["a", "b"]}, **CERTIFIED)
+        assert sentence(found) == f"y depends on a and b; nothing else in the table is needed: {MOST}"
 
     def test_no_ancestor(self) -> None:
-        found = made_by_hand(["y"], self.units, {})
-        told = "y depends on none of the candidates; its law is the same whatever they are, p = 0.41."
-        assert sentence(found) == told
+        found = made_by_hand(["y"], self.units, {}, **CERTIFIED)
+        told = "y depends on none of the candidates; its law is the same whatever they are: what any of them could "
+        assert sentence(found) == told + "still explain is at most 1.4% of it (95% limit)."
 
     def test_everything_is_needed(self) -> None:
-        found = made_by_hand(["y"], self.units, {"y": self.units})
+        found = made_by_hand(["y"], self.units, {"y": self.units}, verdict=Verdict("certified"), jointly=None)
         assert sentence(found) == "y depends on a, b and c, which is all that was offered."
 
-    def test_a_certificate_that_does_not_pass(self) -> None:
-        found = made_by_hand(["y"], self.units, {"y": ["a"]}, passes=False, jointly=verdict(1e-9, 0.2, ["c"]))
+    def test_cannot_tell(self) -> None:
+        found = made_by_hand(["y"], self.units, {"y": ["a"]}, **unsure("'b' is only just not needed"))
+        assert sentence(found) == "y depends on a, as far as these rows can tell."
+
+    def test_something_is_missing(self) -> None:
+        missing = {"verdict": Verdict("something is missing", ("c shows",)), "passes": False}
+        found = made_by_hand(["y"], self.units, {"y": ["a"]}, **missing, jointly=verdict(1e-9, 0.2, ["c"]))
         told = "y depends on a, but that is not the whole story: c still shows in its law, p < 0.0001."
         assert sentence(found) == told
+        found = made_by_hand(["y"], self.units, {"y": ["a"]}, **missing, jointly=verdict(1e-9, 0.2, ["b", "c"]))
+        assert "b and c still show in its law" in sentence(found)
 
     def test_negligible(self) -> None:
-        found = made_by_hand(["y"], self.units, {"y": ["a"]}, negligible=("b",), jointly=verdict(1e-9, 1e-4, ["b"]))
-        told = "y depends on a; nothing else in the table is needed. b shows too, but too weakly to count."
-        assert sentence(found) == told
+        found = made_by_hand(["y"], self.units, {"y": ["a"]}, negligible=("b",), **CERTIFIED)
+        assert sentence(found).endswith(f"{MOST} b shows too, but too weakly to count.")
 
-    def test_significant_together_but_weak(self) -> None:
-        found = made_by_hand(["y"], self.units, {"y": ["a"]}, jointly=verdict(0.001, 1e-4, ["b"]))
-        assert "what the rest still shows is too weak to count, p = 0.001." in sentence(found)
-
-    def test_alternatives(self) -> None:
-        found = made_by_hand(["y"], self.units, {"y": ["a"]}, alternatives={("b",): {}}, passes=False)
+    def test_alternatives_and_stand_ins(self) -> None:
+        missing = {"verdict": Verdict("something is missing"), "passes": False}
+        found = made_by_hand(["y"], self.units, {"y": ["a"]}, alternatives={("b",): {}}, **missing)
         assert "would" not in sentence(found)
-        found = made_by_hand(["y"], self.units, {"y": ["a"]}, alternatives={("b",): {}})
-        assert sentence(found).endswith("So would b do.")
-        found = made_by_hand(["y"], self.units, {"y": ["a"]}, alternatives={("b",): {}, ("c",): {}})
+        found = made_by_hand(["y"], self.units, {"y": ["a"]}, alternatives={("b", "c"): {}}, **CERTIFIED)
+        assert sentence(found).endswith("So would b and c do.")
+        found = made_by_hand(["y"], self.units, {"y": ["a"]}, alternatives={("b",): {}, ("c",): {}}, **CERTIFIED)
         assert sentence(found).endswith("2 other sets would do as well.")
+        swap = {"alternatives": {("b",): {}, ("c",): {}}, "classes": (("a", "b", "c"),)}
+        found = made_by_hand(["y"], self.units, {"y": ["a"]}, **swap, **unsure("'b', 'c' would do as well"))
+        assert sentence(found) == "y depends on a (or b or c), as far as these rows can tell."
 
     def test_several_runs(self) -> None:
-        found = made_by_hand(["y"], self.units, {"y": ["a", "b"]})
+        found = made_by_hand(["y"], self.units, {"y": ["a", "b"]}, **CERTIFIED)
         three = changed(
             found,
             runs=found.runs * 3,
@@ -111,16 +129,141 @@ class TestSentences:
         other = changed(three, choices=(found.choices[0], {"y": ("a",)}, {"y": ("a",)}))
         told = "y depends on a. The runs disagree; the evidence shown is of the first, which chose a and b."
         assert sentence(other) == told
+        word, reasons = verdict_told(other.record, "y") or Verdict("")
+        assert word == "cannot tell" and "the first, which chose 'a', 'b'" in reasons[0]
 
     def test_a_rule_without_certificate(self) -> None:
         found = made_by_hand(["y"], self.units, {"y": ["a"]}, certified=False)
         assert sentence(found).endswith("whether anything else is needed was not tested.")
 
     def test_kept_by_request_and_candidates(self) -> None:
-        found = made_by_hand(["y", "w"], self.units, {"y": ["a"]})
+        found = made_by_hand(["y", "w"], self.units, {"y": ["a"]}, **CERTIFIED)
         y = Question("y", ("a", "b"), {"a": ("a",)}, ("b",))
         told = sentence(changed(found, questions={**found.questions, "y": y}))
         assert told.startswith("y depends on a, beside b (kept by request); no other candidate is needed")
+
+
+class TestVerdicts:
+    good = Scores(0.5, (0.4, 0.6), 0.1, 0.1, {}, 0.02, 0.4, 0.3, 0.0, 1.0)
+
+    def told(self, found: fb.Found, twin: fb.Twin, **scores: Any) -> Verdict:
+        judged = Validation({"y": replace(self.good, **scores)}, np.zeros((80, 1)), 80, exact=False)
+        told = verdict_told(found.record, "y", LawEvidence(twin, judged, "rows set aside"))
+        assert told is not None
+        return told
+
+    @pytest.fixture
+    def certified(self) -> fb.Found:
+        return made_by_hand(["y", "w"], ["a", "b", "c"], {"y": ["a"], "w": ["a", "b"]}, **CERTIFIED)
+
+    @pytest.mark.parametrize(
+        ("scores", "word"),
+        [
+            ({}, None),
+            ({"independence_p_value": 0.002}, None),
+            ({"independence_p_value": 9e-4}, "latents still depend"),
+            ({"uniformity_p_value": 2e-4}, None),
+            ({"uniformity_p_value": 9e-5}, "do not lie evenly"),
+            ({"worse_by": 0.02, "worse_interval": (-0.01, 0.05)}, None),
+            ({"worse_by": 0.02, "worse_interval": (0.015, 0.025)}, "on all candidates is better"),
+        ],
+    )
+    def test_rows_held_out_may_contradict(
+        self, certified: fb.Found, twin: fb.Twin, scores: dict[str, Any], word: str | None
+    ) -> None:
+        told = self.told(certified, twin, **scores)
+        assert told.word == ("certified" if word is None else "cannot tell")
+        assert len(told.reasons) == (word is not None) and (word is None or word in told.reasons[0])
+        assert all("80 rows set aside" in reason for reason in told.reasons)
+
+    def test_a_worse_verdict_stays(self, twin: fb.Twin) -> None:
+        missing = {"verdict": Verdict("something is missing", ("first",)), "passes": False}
+        found = made_by_hand(["y"], ["a", "b"], {"y": ["a"]}, **missing)
+        word, reasons = self.told(found, twin, uniformity_p_value=1e-9)
+        assert word == "something is missing" and reasons[0] == "first" and len(reasons) == 2
+
+    def test_the_page_says_at_its_top_what_it_says_at_its_end(
+        self, certified: fb.Found, twin: fb.Twin, tmp_path: Path
+    ) -> None:
+        rng = np.random.default_rng(0)
+        rows = pd.DataFrame(rng.normal(size=(400, 3)), columns=["a", "b", "c"])
+        certified.report(tmp_path / "r.html", twin, held_out=rows.assign(y=9 + rows["a"], w=rows["b"]))
+        y = document(tmp_path / "r.html")["targets"][0]
+        assert y["calibration"]["uniformityP"] < 1e-4
+        assert y["state"] == "cannot tell" and "400 rows given to judge on do not lie evenly" in " ".join(y["why"])
+        assert {"name": "a"} in y["sentence"] and y["sentence"][-1] == ", as far as these rows can tell."
+
+    def test_summary_and_notebook(self) -> None:
+        classes = {"classes": (("b", "c"),), **unsure("<b> & more")}
+        found = made_by_hand(["y"], ["a", "b", "c"], {"y": ["a", "b"]}, **classes)
+        assert found.summary() == "y <- a, b (or c): cannot tell"
+        told = found._repr_html_()
+        assert "<th>verdict</th>" in told and "&lt;b&gt; &amp; more" in told and "b (or c)" in told
+        plain_rule = made_by_hand(["y"], ["a"], {"y": ["a"]}, certified=False)
+        assert plain_rule.summary() == "y <- a" and "verdict" not in plain_rule._repr_html_()
+
+
+def test_the_evidence_has_limits_costs_classes_and_the_structure_of_rows(tmp_path: Path) -> None:
+    curve = tuple(CurvePoint(tuple("abc"[:n]), 1.0, share) for n, share in ((3, 1.0), (2, 0.995), (1, 0.4), (0, 0.0)))
+    cost = Cost(Difference(0.01, -0.01, 0.03), Difference(0.0, -0.1, 0.1), (1.0, 0.5), (0.99, 0.5), curve)
+    fields = {"cost": cost, "classes": (("a", "d"),), "rows": 30_000, "fresh": True, "deviation": 2.0}
+    found = made_by_hand(["y"], list("abcd"), {"y": list("abc")}, **CERTIFIED, **fields)
+    settings = {**found.settings, "rows": "ordered", "rows_why": "neighbours are alike"}
+    changed(found, settings=settings).report(tmp_path / "r.html")
+    data = document(tmp_path / "r.html")
+    y = data["targets"][0]
+    assert data["structure"] == {"kind": "ordered", "told": "ordered, because neighbours are alike"}
+    assert y["state"] == "certified" and y["why"] == [] and y["classes"] == [["a", "d"]]
+    assert y["certificate"]["jointly"]["limit"] == 0.0141 and y["certificate"]["margin"] == 0.075
+    assert y["certificate"]["rows"][3]["limitUnits"] == 2.0 and y["certificate"]["fresh"]
+    assert y["cost"]["scores"][0] == {
+        "score": "log loss",
+        "pruned": 1.0,
+        "full": 0.99,
+        "difference": 0.01,
+        "low": -0.01,
+        "high": 0.03,
+    }
+    assert y["cost"]["enough"] == {"kept": ["a", "b"], "share": 0.995} and len(y["cost"]["curve"]) == 4
+
+
+@pytest.mark.parametrize(
+    ("settings", "told", "asked"),
+    [
+        ({}, None, []),
+        ({"rows": "independent", "rows_why": ""}, None, []),
+        ({"rows": "machine", "rows_why": ""}, None, ["machine"]),
+        ({"rows": "ordered", "rows_why": "so"}, "ordered, because so", []),
+        ({"rows": "independent", "rows_why": "", "rows_asked": "independent"}, None, ["independent"]),
+        (
+            {"rows": "independent", "rows_why": "", "rows_drifting": ["age", "run"]},
+            "independent; 'age', 'run' follow the number of the row",
+            [],
+        ),
+    ],
+)
+def test_the_structure_of_rows_is_told_and_goes_into_the_call(
+    found: fb.Found, settings: dict[str, Any], told: str | None, asked: list[str]
+) -> None:
+    from forebear.report.provenance import call, command
+
+    other = changed(found, settings={**found.settings, **settings})
+    assert rows_told(other.record) == told
+    assert ("rows=" in call(other.record, other.table)) == bool(asked)
+    words = (command(other.record, other.table) or "").split()
+    assert [words[place + 1] for place, word in enumerate(words) if word == "--rows"] == asked
+
+
+def test_edges_know_the_verdict_of_their_target(tmp_path: Path) -> None:
+    found = made_by_hand(["y"], ["a", "b"], {"y": ["a"]}, **CERTIFIED)
+    assert found.graph.edges["a", "y"]["verdict"] == "certified"
+    for ending, read in ((".graphml", nx.read_graphml), (".json", None), (".dot", None)):
+        found.save_graph(tmp_path / f"g{ending}")
+        assert "certified" in (tmp_path / f"g{ending}").read_text(encoding="utf-8")
+        if read is not None:
+            assert read(tmp_path / f"g{ending}").edges["a", "y"]["verdict"] == "certified"
+    untested = made_by_hand(["y"], ["a", "b"], {"y": ["a"]}, certified=False)
+    assert untested.graph.edges["a", "y"]["verdict"] is None
 
 
 def test_the_page_holds_everything(found: fb.Found, twin: fb.Twin, tmp_path: Path) -> None:

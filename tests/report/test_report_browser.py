@@ -6,6 +6,7 @@ import json
 import struct
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +15,22 @@ import numpy as np
 import pandas as pd
 import pytest
 from browser import Browser, find_browser
-from reports import HOSTILE_INPUT, HOSTILE_LEVEL, HOSTILE_TARGET, TINY, every_kind, full_size_twin, made_by_hand
+from reports import (
+    HOSTILE_INPUT,
+    HOSTILE_LEVEL,
+    HOSTILE_TARGET,
+    TINY,
+    changed,
+    every_kind,
+    full_size_twin,
+    made_by_hand,
+    verdict,
+)
 from toys import toy_twin
 
 import forebear as fb
+from forebear.discovery.cost import Cost, CurvePoint, Difference
+from forebear.discovery.verdict import Verdict
 
 BINARY = find_browser()
 pytestmark = pytest.mark.skipif(
@@ -246,11 +259,62 @@ def test_paper_shows_every_target(page: Page) -> None:
     browser.wait("document.querySelectorAll('h1.target').length === 1")
 
 
-@pytest.mark.parametrize("width", [1280, 800, 400])
+@pytest.mark.parametrize("width", [1280, 800, 390])
 def test_nothing_sticks_out(page: Page, width: int) -> None:
     browser, _, _ = page
     browser.size(width, 800)
     assert browser.run("document.documentElement.scrollWidth") <= width
+
+
+def _with_verdicts() -> fb.Found:
+    """Three targets, one for each verdict, with stand-ins and costs."""
+    inputs = [f"a_long_name_of_a_sensor_{i}" for i in range(6)]
+    curve = tuple(
+        CurvePoint(tuple(inputs[:n]), 1.0, share) for n, share in ((3, 1.0), (2, 0.998), (1, 0.4), (0, 0.0))
+    )
+    cost = Cost(Difference(0.01, -0.01, 0.03), Difference(0.0, -0.1, 0.1), (1.0, 0.5), (0.99, 0.5), curve)
+    small = verdict(0.41)._replace(limit=0.01)
+    found = made_by_hand(
+        ["good", "unsure", "bad"],
+        inputs,
+        dict.fromkeys(["good", "unsure", "bad"], inputs[:3]),
+        verdict=Verdict("certified"),
+        jointly=small,
+        cost=cost,
+        classes=((inputs[0], inputs[5]),),
+    )
+    told = dict(found.certified[0])
+    told["unsure"] = replace(
+        told["unsure"], verdict=Verdict("cannot tell", ("<i>one</i> is only just needed", "two"))
+    )
+    told["bad"] = replace(told["bad"], verdict=Verdict("something is missing", ("x shows",)), passes=False)
+    settings = {**found.settings, "rows": "ordered", "rows_why": "neighbours are alike"}
+    return changed(found, certified=(told,), settings=settings)
+
+
+@pytest.mark.parametrize("width", [1200, 390])
+def test_verdicts_limits_and_costs_are_shown(browser: Browser, tmp_path: Path, width: int) -> None:
+    _with_verdicts().report(tmp_path / "report.html")
+    browser.problems.clear()
+    browser.size(width, 900)
+    browser.open(tmp_path / "report.html")
+    shown = "document.getElementById('detail').textContent"
+    badges = browser.run("[...document.querySelectorAll('.answer .badge')].map((badge) => badge.title)")
+    assert badges == [
+        "certified",
+        "cannot tell\n<i>one</i> is only just needed.\nTwo.",
+        "something is missing\nX shows.",
+    ]
+    assert "taken as ordered, because neighbours are alike." in browser.run("document.body.textContent")
+    assert browser.run("document.querySelector('.pill').textContent").endswith("certified")
+    told = browser.run(shown)
+    assert "2 of these 3 carry 99.8%" in told and "would do as well" in told and "95% interval" in told
+    assert browser.run("document.querySelectorAll('svg.interval').length") == 6
+    for target, pill, reasons in (("unsure", "cannot tell", 2), ("bad", "something is missing", 1)):
+        call(browser, "forebear.select", target)
+        assert browser.run("document.querySelector('.pill').textContent").endswith(pill)
+        assert browser.run("document.querySelectorAll('.why li').length") == reasons
+    assert browser.run("document.documentElement.scrollWidth") <= width and browser.problems == []
 
 
 def test_two_hundred_targets(browser: Browser, tmp_path: Path) -> None:
@@ -262,6 +326,9 @@ def test_two_hundred_targets(browser: Browser, tmp_path: Path) -> None:
     browser.problems.clear()
     browser.open(file)
     assert browser.run("document.querySelectorAll('.answer').length") < 60
+    assert "200 targets: 200 cannot tell;" in browser.run("document.querySelector('.lead').textContent")
+    states = browser.run("[...document.querySelectorAll('.finder option')].map((option) => option.value)")
+    assert states == ["", "cannot tell", "none", "some"]
     browser.run(
         "{const s = document.querySelector('input[type=search]'); s.value = 'target 17';"
         "s.dispatchEvent(new Event('input'))}"
