@@ -213,8 +213,8 @@ class Found:
 
     @property
     def graph(self) -> nx.DiGraph:
-        """An edge from every ancestor to its target, with attributes score, p_value, effect, frequency and by_request
-        (the input was kept by `keep=`).
+        """An edge from every ancestor to its target, with attributes score, p_value, effect, frequency, verdict (of
+        the target) and by_request (the input was kept by `keep=`).
 
         The score is the share of the signal that runs through the candidate when every candidate is present, in the
         first run; it ranks candidates of one target and means nothing on its own. p_value and effect say what happens
@@ -348,8 +348,8 @@ class Found:
         """Everything about every candidate of every target, in one table, a row each.
 
         Columns: target, candidate, ancestor (whether it is one), by_request (kept by `keep=`), frequency, score
-        and removed_at (the step of the pruning path), p_value, effect, shift and moves (the certificate), location,
-        scale, shape, dependence and acts (how an ancestor acts). What is not known is empty.
+        and removed_at (the step of the pruning path), p_value, effect, limit, detectable, shift and moves (the
+        certificate), location, scale, shape, dependence and acts (how an ancestor acts). What is not known is empty.
         """
         return flat_table(self.record)
 

@@ -173,7 +173,13 @@ def _win_back(searched: CertificateSearch, best: list[frozenset[str]], costs: li
         if not _costs(cost):
             continue
         tests = searched.tests[number]
-        near = [name for name, result in tests.examine(best[number]).tests.items() if result.p_value < _NEAR]
+        evidence, settings, level = tests.examine(best[number]), tests.tester.settings, tests.tester.level
+        # What surely is there and was called negligible has been decided on.
+        near = [
+            name
+            for name, result in evidence.tests.items()
+            if result.p_value < _NEAR and not _negligible(evidence, name, settings, level)
+        ]
         if near:
             best[number] = best[number] | set(near)
             structure = _structure(tests, searched.flow)
@@ -333,6 +339,8 @@ def _negligible(evidence: SetEvidence, candidate: str, settings: CertificateSett
 
 # How many stand-ins are tried for each kept candidate.
 _STAND_INS = 3
+# Log densities by which a flow that serves every subset may prefer one of two copies of a column.
+_FLOWS_DIFFER = 0.02
 
 
 def _others(
@@ -349,7 +357,9 @@ def _others(
     for kept in dict.fromkeys(tried):
         if kept != best and tests.examine(kept).passes:
             loss = paired(losses(tests.log_scores(kept)), losses(tests.log_scores(best)), structure)
-            found += [] if loss.costs(_BETTER_END if len(kept) <= len(best) else 0.0) else [kept]
+            larger = len(kept) > len(best)
+            worse = loss.costs(0.0) if larger else loss.costs(_BETTER_END) and loss.difference > _FLOWS_DIFFER
+            found += [] if worse else [kept]
     return found
 
 

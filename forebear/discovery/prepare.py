@@ -98,6 +98,8 @@ def prepare(asked: Asked, jobs: Any) -> Prepared:
         "seed": seed,
         "rows": structure.name,
         "rows_why": structure.why,
+        "rows_asked": asked.rows,
+        "rows_drifting": list(structure.drifting),
         **config.flat(),
     }
     return Prepared(problem, tuple(questions), record, _memory(problem, jobs))

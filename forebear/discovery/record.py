@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path as FilePath
 from typing import Any
 
 from forebear.data.question import Question
 from forebear.discovery.certificate import Certificate
 from forebear.discovery.path import Path
+from forebear.discovery.verdict import contradicted
 from forebear.errors import InputError, near_miss
 from forebear.storage.files import read_json, write_json
 from forebear.storage.records import RecordError, from_record, to_record
@@ -106,14 +107,26 @@ class Discovery:
         return {candidate: float(score) for candidate, score in zip(path.candidates, path.scores[0], strict=True)}
 
     def certificate(self, target: str) -> Certificate | None:
-        """The certificate of a target in the first run; None under a rule that makes none."""
-        return self.certified[0].get(target)
+        """The certificate of a target, of the first run that chose what most of them did; None under a rule that
+        makes none.
+
+        Where no run did, it is that of the first run, which certifies nothing of the set that is agreed on.
+        """
+        made = [run[target] for run in self.certified if target in run]
+        if len(made) < 2:
+            return made[0] if made else None
+        agreed = set(self.ancestors[target]) - set(self.questions[target].always)
+        fitting = [one for one in made if set(one.kept) == agreed]
+        if fitting:
+            return fitting[0]
+        reason = "no run chose the set that most of them agree on, so there is no certificate of it"
+        return replace(made[0], verdict=contradicted(made[0].verdict, [reason]))
 
     def certificates(self) -> Mapping[str, Certificate]:
-        """Those of the first run, or an `InputError` under a rule that makes none."""
+        """Of every target, or an `InputError` under a rule that makes none."""
         if not self.certified[0]:
             raise InputError(f"rule '{self.settings['rule']}' makes no certificates: discover with rule='certified'")
-        return self.certified[0]
+        return {target: one for target in self.targets if (one := self.certificate(target)) is not None}
 
     def check_target(self, target: str) -> None:
         """Refuse what is not a target, with the near miss named."""

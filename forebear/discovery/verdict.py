@@ -74,7 +74,7 @@ def _remedy(structure: RowStructure) -> str:
     if structure.groups is not None or structure.kind == GROUPED:
         return "more groups would tell, or another declaration of what rows belong together (rows=)"
     return (
-        "it changes as slowly as what the inputs leave open. A longer record would tell, rows of separate runs "
+        "they change as slowly as what the inputs leave open. A longer record would tell, rows of separate runs "
         "(rows=COLUMN), or the past of the target among the candidates"
     )
 
@@ -101,13 +101,18 @@ _BORDER = 5.0
 def _borderline(removed: Mapping[str, TestResult], needed: Mapping[str, TestResult], level: float) -> list[str]:
     count = len(removed) + 1
     doubtful = [name for name, result in needed.items() if result.p_value * count > level / _BORDER]
-    near = [name for name, result in removed.items() if result.p_value * count < level * _BORDER]
+    # Below the level and still removed: it was found negligible, which more rows would not change.
+    near = [name for name, result in removed.items() if level < result.p_value * count < level * _BORDER]
     reasons = []
     if doubtful:
-        reasons.append(f"{listed(doubtful)} is only just needed: more rows would tell")
+        reasons.append(f"{listed(doubtful)} {_is(doubtful)} only just needed: more rows would tell")
     if near:
-        reasons.append(f"{listed(near)} is only just not needed: more rows would tell")
+        reasons.append(f"{listed(near)} {_is(near)} only just not needed: more rows would tell")
     return reasons
+
+
+def _is(names: Sequence[str]) -> str:
+    return "is" if len(names) == 1 else "are"
 
 
 def _drift(needed: Mapping[str, TestResult], structure: RowStructure) -> list[str]:
@@ -115,8 +120,8 @@ def _drift(needed: Mapping[str, TestResult], structure: RowStructure) -> list[st
     if not names:
         return []
     return [
-        f"{listed(names)} follows the number of the row, so whatever drifts looks as if it came from there: rows "
-        "taken in another order would tell"
+        f"{listed(names)} {'follows' if len(names) == 1 else 'follow'} the number of the row, so whatever drifts "
+        "looks as if it came from there: rows taken in another order would tell"
     ]
 
 

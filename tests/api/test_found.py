@@ -23,6 +23,7 @@ from forebear.storage.records import to_record
 from forebear.twin import batches
 
 STORED = Path(__file__).parent / "data" / "format-1"
+WITHOUT_LIMITS = Path(__file__).parent / "data" / "0.2.0"
 TINY: dict[str, Any] = {"steps": 20, "width": 4, "depth": 1, "ode_steps": 2, "progress": False}
 
 
@@ -80,6 +81,28 @@ class TestSaved:
         assert certificate.jointly is not None and certificate.jointly.statistic == told["jointly"]["statistic"]
         assert found.notes == ("a note",) and found.settings == old["settings"] and found.seconds == 1.5
         assert found.table is not None and found.table.rows == 60 and found.table.periods() == {"angle": 6.0}
+
+    def test_a_certificate_of_0_2_0_is_read_and_claims_no_more_than_it_knew(self) -> None:
+        """The folder was written by that version, which had no verdicts, limits, classes or costs."""
+        old = json.loads((WITHOUT_LIMITS / "found.json").read_text())["certified"][0]["y"]
+        found = fb.load(WITHOUT_LIMITS)
+        certificate = found.certified[0]["y"]
+        assert certificate.kept == ("b",) == found.ancestors["y"] and certificate.passes and certificate.agrees
+        assert {name: result.p_value for name, result in certificate.tests.items()} == {
+            name: told["p_value"] for name, told in old["tests"].items()
+        }
+        assert found.verdicts == {"y": "cannot tell"}
+        assert found.why["y"] == ("an earlier version made this certificate, without limits: discover again",)
+        # Nothing was bounded then: what is not known to be small may be everything.
+        assert (found.certificates["y"][["limit", "detectable"]].to_numpy() == 1).all()
+        assert found.classes == {"y": ()} and found.cost["y"].empty and found.curves["y"].empty
+        assert found.smallest("y", 0.5) == ("b",) and found.rows == "independent"
+        document = json.loads(json.dumps(found.to_dict(), allow_nan=False))["targets"]["y"]
+        assert document["cost"] is None and document["rows_tested"] == 0
+
+    def test_a_certificate_of_0_2_0_is_saved_in_full(self, tmp_path: Path) -> None:
+        save_discovery(load_discovery(WITHOUT_LIMITS), tmp_path)
+        assert load_discovery(tmp_path).certified == load_discovery(WITHOUT_LIMITS).certified
 
     def test_a_twin_without_rows_set_aside_is_read(self) -> None:
         twin = fb.load_twin(STORED / "twin")
@@ -146,7 +169,8 @@ class TestRecord:
     def test_a_result_travels(self, found: fb.Found) -> None:
         found.twin(**TINY)
         again = pickle.loads(pickle.dumps(found))
-        assert again.to_dict() == found.to_dict() and repr(again) == "<found: y <- a>"
+        assert again.to_dict() == found.to_dict() and repr(again) == repr(found)
+        assert repr(found).startswith("<found: y <- a")
 
 
 class TestTwin:

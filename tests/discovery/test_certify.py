@@ -114,6 +114,12 @@ def test_of_two_ends_the_one_that_predicts_better_is_chosen() -> None:
     assert certificate.kept == ("b",) and certificate.classes == () and certificate.alternatives == {}
 
 
+def test_what_a_flow_prefers_of_two_copies_by_chance_does_not_count() -> None:
+    """Paired rows are sure of the smallest difference."""
+    certificate = certified(Look(either, loss={"a": 1.01, "b": 1.0}), starts=("", "b"))
+    assert len(certificate.kept) == 1 and {*certificate.kept, *certificate.classes[0]} == {"a", "b"}
+
+
 def hides(kept: frozenset[str]) -> set[str]:
     """c stands for a and b together."""
     return set() if "c" in kept or {"a", "b"} <= kept else {"a", "b", "c"} - kept

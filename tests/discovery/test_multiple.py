@@ -59,7 +59,8 @@ def test_the_table_of_a_result_corrects_over_all_targets() -> None:
     found = made_by_hand(["y", "s"], ["a", "b", "c"], {"y": ["a"], "s": ["b", "c"]})
     frame = found.adjusted()
     assert list(frame.columns) == ["target", "candidate", "kept", "p_value", "adjusted"]
-    assert frame[frame["kept"]][["target", "candidate"]].to_numpy().tolist() == [["y", "a"], ["s", "b"], ["s", "c"]]
+    kept = [(row["target"], row["candidate"]) for row in frame.to_dict("records") if row["kept"]]
+    assert kept == [("y", "a"), ("s", "b"), ("s", "c")]
     p_values = {str(n): float(p) for n, p in enumerate(frame["p_value"])}
     assert frame["adjusted"].tolist() == pytest.approx(list(holm_by_hand(p_values).values()))
     assert found.adjusted("fdr")["adjusted"].tolist() == pytest.approx(list(fdr_by_hand(p_values).values()))

@@ -92,8 +92,9 @@ def test_an_input_that_is_only_just_needed_is_doubtful(p_value: float, doubtful:
     assert verdict.reasons == (("'a' is only just needed: more rows would tell",) if doubtful else ())
 
 
-@pytest.mark.parametrize(("p_value", "doubtful"), [(0.3, False), (0.01, True)])
+@pytest.mark.parametrize(("p_value", "doubtful"), [(0.3, False), (0.01, True), (1e-9, False)])
 def test_an_input_that_is_only_just_not_needed_is_doubtful(p_value: float, doubtful: bool) -> None:
+    """One that is removed though it surely shows is negligible, which is another matter."""
     verdict = told(removed=CLEAR._replace(p_value=p_value))
     assert (verdict.word == "cannot tell") == doubtful
     assert verdict.reasons == (("'b' is only just not needed: more rows would tell",) if doubtful else ())

@@ -49,4 +49,4 @@ def autoregressive(rng: np.random.Generator, rows: int, memory: float, series: i
 
     steps = rng.normal(size=(series, rows)) * np.sqrt(1 - memory**2)
     steps[:, 0] = rng.normal(size=series)
-    return lfilter([1.0], [1.0, -memory], steps, axis=1)
+    return np.asarray(lfilter([1.0], [1.0, -memory], steps, axis=1))
