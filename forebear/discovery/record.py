@@ -11,7 +11,7 @@ from forebear.data.question import Question
 from forebear.discovery.certificate import Certificate
 from forebear.discovery.path import Path
 from forebear.discovery.verdict import contradicted
-from forebear.errors import InputError, near_miss
+from forebear.errors import InputError, listed, near_miss
 from forebear.storage.files import read_json, write_json
 from forebear.storage.records import RecordError, from_record, to_record
 
@@ -119,7 +119,8 @@ class Discovery:
         fitting = [one for one in made if set(one.kept) == agreed]
         if fitting:
             return fitting[0]
-        reason = "no run chose the set that most of them agree on, so there is no certificate of it"
+        chosen = listed(made[0].kept) or "nothing"
+        reason = f"the runs disagree, and the certificate is that of the first, which chose {chosen}"
         return replace(made[0], verdict=contradicted(made[0].verdict, [reason]))
 
     def certificates(self) -> Mapping[str, Certificate]:

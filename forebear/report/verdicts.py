@@ -23,16 +23,12 @@ _DEPENDS, _UNEVEN = 1e-3, 1e-4
 def verdict_told(found: Discovery, target: str, evidence: LawEvidence | None = None) -> Verdict | None:
     """The verdict on what was found for a target, and its reasons; None where nothing was tested.
 
-    A certificate belongs to the set of the first run, so it does not speak for another set that most runs chose.
     `evidence` is how the law of the target does on rows that its twin has not seen.
     """
     certificate = found.certificate(target)
     if certificate is None:
         return None
     reasons: list[str] = []
-    if not speaks_for(certificate, found, target):
-        chosen = listed(certificate.kept) or "nothing"
-        reasons.append(f"the runs disagree, and the certificate is that of the first, which chose {chosen}")
     if evidence is not None and evidence.validation is not None:
         scores = evidence.validation.scores.get(target)
         reasons += [] if scores is None else against(scores, f"{evidence.validation.rows:,} {evidence.judged_on}")

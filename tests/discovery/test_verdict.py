@@ -72,7 +72,7 @@ def test_too_few_rows_for_any_limit_are_never_certified() -> None:
 @pytest.mark.parametrize(
     ("structure", "remedy"),
     [
-        (ORDERED, "it changes as slowly as what the inputs leave open. A longer record would tell"),
+        (ORDERED, "A longer record would tell, rows of separate runs"),
         (GROUPED, "more groups would tell, or another declaration"),
     ],
 )
