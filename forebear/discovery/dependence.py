@@ -453,7 +453,7 @@ def detectable(rows: float, level: float, tests: int) -> float:
     """The squared correlation that is found four times out of five, at this level over so many tests.
 
     >>> round(detectable(1_000, 0.01, 10), 3)
-    0.019
+    0.017
     """
     if rows < FEWEST:
         return 1.0
