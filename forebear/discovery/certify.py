@@ -17,7 +17,7 @@ from forebear.discovery.search import SetEvidence, drop, replaced, search
 from forebear.discovery.structure import RowStructure
 from forebear.discovery.subsets import SharedFlow
 from forebear.discovery.tester import CertificateSettings, SetTests
-from forebear.discovery.verdict import SURE_COST, verdict_of
+from forebear.discovery.verdict import verdict_of
 from forebear.storage.checkpoint import Entries, Journal
 
 # The share of the work on certificates that training and the first search are, about; to tell progress.
@@ -163,14 +163,14 @@ def _win_back(searched: CertificateSearch, best: list[frozenset[str]], costs: li
 
     A flow that serves every subset serves large ones better than small ones, so its word alone does not count.
     """
-    doubtful = [number for number, cost in enumerate(costs) if _costs(cost)]
+    doubtful = [number for number, cost in enumerate(costs) if cost.sure]
     if not doubtful:
         return
     everything = [frozenset(searched.tests[number].tester.question.candidates) for number in doubtful]
     costs_of = _dedicated_costs(searched, doubtful, [best[number] for number in doubtful], everything)
     for number, cost in zip(doubtful, costs_of, strict=True):
         costs[number] = cost._replace(curve=costs[number].curve)
-        if not _costs(cost):
+        if not cost.sure:
             continue
         tests = searched.tests[number]
         evidence, settings, level = tests.examine(best[number]), tests.tester.settings, tests.tester.level
@@ -185,10 +185,6 @@ def _win_back(searched: CertificateSearch, best: list[frozenset[str]], costs: li
             structure = _structure(tests, searched.flow)
             best[number] = drop(tests.examine, best[number], among=_idle(tests, best[number], near, structure))
             costs[number] = _cost(tests, best[number], structure)
-
-
-def _costs(cost: Cost) -> bool:
-    return cost.log_loss.costs(SURE_COST) and cost.crps.costs(SURE_COST)
 
 
 def _idle(tests: SetTests, kept: frozenset[str], near: Sequence[str], structure: RowStructure) -> frozenset[str]:

@@ -52,8 +52,15 @@ class Cost(NamedTuple):
     curve: tuple[CurvePoint, ...]
     """from all chosen inputs down to none, the least missed removed first"""
 
+    @property
+    def sure(self) -> bool:
+        """Whether pruning costs something beyond doubt, by both scores."""
+        return self.log_loss.costs(SURE) and self.crps.costs(SURE)
+
 
 _INTERVAL = 1.96
+# Standard errors by which a law must lose for the loss to be sure.
+SURE = 3.3
 # Stretches of ordered rows whose means are taken as independent.
 _STRETCHES = 20
 # A density lower than this says that the law missed, not by how much.

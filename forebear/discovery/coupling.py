@@ -91,10 +91,11 @@ def _test(pair: tuple[int, int], tests: Sequence[SetTests], kept: frozenset[str]
     if not removed:
         return []
     given, clearing = tests[0].tester.clearing(kept)
+    dependence = tests[0].tester.dependence
     left, right = (latent_features(test.latents(kept))[:, :_ORDERS] for test in tests)
     products = clearing((left[:, :, None] * right[:, None, :]).reshape(len(left), -1))
     return [
-        _Finding(pair, candidate, judge(candidate, products, probe_candidate(columns, given), clearing))
+        _Finding(pair, candidate, judge(candidate, products, probe_candidate(columns, given), clearing, dependence))
         for candidate, columns in removed.items()
     ]
 

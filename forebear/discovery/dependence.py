@@ -160,6 +160,11 @@ NOTHING = MaxStatistic(0.0, 0.0, 1, (), 0)
 _UPPER = 0.95
 
 
+def upper_quantile(freedom: np.ndarray | float) -> np.ndarray:
+    """Of Student's t, for a one-sided limit."""
+    return stdtrit(np.asarray(freedom, float), _UPPER)
+
+
 def upper_limit(t: np.ndarray, rows: np.ndarray | float, freedom: np.ndarray | float) -> np.ndarray:
     """95% upper limit on a squared correlation whose t statistic on so many effective rows is this.
 
@@ -167,7 +172,7 @@ def upper_limit(t: np.ndarray, rows: np.ndarray | float, freedom: np.ndarray | f
     0.0027
     """
     rows = np.asarray(rows, float)
-    limit = np.square(np.abs(t) + stdtrit(np.asarray(freedom, float), _UPPER)) / np.maximum(rows, 1.0)
+    limit = np.square(np.abs(t) + upper_quantile(freedom)) / np.maximum(rows, 1.0)
     return np.where(rows < FEWEST, 1.0, np.minimum(limit, 1.0))
 
 
@@ -201,7 +206,9 @@ def strengths(
         t, rows = t / np.sqrt(inflation.factor), rows / inflation.factor
         of_freedom = np.minimum(inflation.freedom, of_freedom)
     statistic = np.where(rows < min(FEWEST, freedom), 0.0, normal_equivalent(t, of_freedom))
-    return Strengths(statistic, correlation, upper_limit(t, rows, of_freedom), rows)
+    # The t statistic counts in deviations of the product; a correlation in those of its factors.
+    wider = np.maximum(variance / np.maximum(np.outer(latents.var(axis=0), values.var(axis=0)), 1e-300), 1.0)
+    return Strengths(statistic, correlation, np.minimum(upper_limit(t, rows, of_freedom) * wider, 1.0), rows)
 
 
 def measure(

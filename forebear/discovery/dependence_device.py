@@ -25,10 +25,10 @@ from forebear.discovery.dependence import (
     PAIR,
     MaxStatistic,
     plain_products,
-    upper_limit,
+    upper_quantile,
     wanted_products,
 )
-from forebear.discovery.effective import normal_equivalent
+from forebear.discovery.effective import FEWEST, normal_equivalent
 from forebear.discovery.residuals import LATENT_ORDERS, RIDGE, richness
 from forebear.kernel.precision import double
 
@@ -128,7 +128,16 @@ class DeviceTest:
             ranks[number, : len(own)] = own
         orders = latents.shape[1]
         wanted, plain = (np.stack([f(orders, own) for own in ranks]) for f in (wanted_products, plain_products))
-        told = _each(self.stock.values, self.prepared, latents, lists, wanted, plain, self._freedom)
+        told = _each(
+            self.stock.values,
+            self.prepared,
+            latents,
+            lists,
+            wanted,
+            plain,
+            self._freedom,
+            upper_quantile(self._freedom),
+        )
         columns = [np.asarray(column) for column in told]
         return {
             candidate: self._strongest(*(c[n] for c in columns), candidates=(candidate,))
@@ -151,7 +160,7 @@ class DeviceTest:
         names = list(self.candidates)
         pair = (names[owners[i]], names[owners[j]])
         none = np.array(0.0)
-        return [self._strongest(statistic, correlation, order, tests, none, none, candidates=pair)]
+        return [self._strongest(statistic, correlation, order, tests, none, none, none, candidates=pair)]
 
     @property
     def _freedom(self) -> int:
@@ -173,6 +182,7 @@ class DeviceTest:
         tests: np.ndarray,
         plain: np.ndarray,
         plain_tests: np.ndarray,
+        limit: np.ndarray,
         *,
         candidates: tuple[str, ...],
     ) -> MaxStatistic:
@@ -188,7 +198,7 @@ class DeviceTest:
             int(tests),
             float(normal_equivalent(plain, freedom)),
             int(plain_tests),
-            float(upper_limit(statistic, freedom, freedom)) if len(candidates) == 1 else 0.0,
+            1.0 if freedom < FEWEST else min(float(limit), 1.0),
             freedom,
         )
 
@@ -221,29 +231,40 @@ def _alive(cleared: Float[Array, "rows some"], values: Float[Array, "rows some"]
 
 def _statistics(
     left: Float[Array, "rows left"], right: Float[Array, "rows right"], freedom: Array
-) -> tuple[Float[Array, "left right"], Float[Array, "left right"]]:
-    """|t| and mean of the product of every column of one with every column of the other."""
+) -> tuple[Float[Array, "left right"], Float[Array, "left right"], Float[Array, "left right"]]:
+    """|t|, mean and variance of the product of every column of one with every column of the other."""
     mean = left.T @ right / len(left)
     variance = jnp.maximum((left**2).T @ right**2 / len(left) - mean**2, 1e-300)
-    return jnp.sqrt(freedom) * jnp.abs(mean) / jnp.sqrt(variance), mean
+    return jnp.sqrt(freedom) * jnp.abs(mean) / jnp.sqrt(variance), mean, variance
 
 
 @jax.jit
 def _each(
-    stock: Array, prepared: _Prepared, latents: Array, lists: Array, wanted: Array, plain: Array, freedom: Array
+    stock: Array,
+    prepared: _Prepared,
+    latents: Array,
+    lists: Array,
+    wanted: Array,
+    plain: Array,
+    freedom: Array,
+    quantile: Array,
 ) -> tuple[Array, ...]:
     def one(asked: tuple[Array, Array, Array]) -> tuple[Array, ...]:
         pairs, counted, plainly = asked
         values = _values(stock, pairs)
         cleared = _cleared(prepared, values)
         alive = _alive(cleared, values)
-        statistic, mean = _statistics(latents, cleared, freedom)
+        statistic, mean, variance = _statistics(latents, cleared, freedom)
         counted, plainly = counted & alive, plainly & alive
         largest = jnp.where(counted, statistic, -1.0)
         order, which = jnp.unravel_index(jnp.argmax(largest), largest.shape)
         correlation = mean[order, which] ** 2 / (latents[:, order].var() * cleared[:, which].var())
         of_plain = jnp.where(plainly, statistic, 0.0).max()
-        return largest[order, which], correlation, order, counted.sum(), of_plain, plainly.sum()
+        # As in `strengths`: deviations of the product against those of its factors.
+        wider = variance / jnp.maximum(jnp.outer(latents.var(axis=0), cleared.var(axis=0)), 1e-300)
+        limit = (statistic + quantile) ** 2 / freedom * jnp.maximum(wider, 1.0)
+        limit = jnp.where(counted, limit, 0.0).max()
+        return largest[order, which], correlation, order, counted.sum(), of_plain, plainly.sum(), limit
 
     return jax.lax.map(one, (lists, wanted, plain), batch_size=_UNITS_AT_ONCE)
 
@@ -262,7 +283,7 @@ def _pairs(
         wanted = (mine[:, None] < owners) & (mine[:, None] >= 0) & living[:, None] & alive
 
         def at(latent: Array) -> tuple[Array, ...]:
-            statistic, mean = _statistics(latent[:, None] * left, cleared, freedom)
+            statistic, mean, _ = _statistics(latent[:, None] * left, cleared, freedom)
             statistic = jnp.where(wanted, statistic, -1.0)
             i, j = jnp.unravel_index(jnp.argmax(statistic), statistic.shape)
             spread = jnp.maximum((left[:, i] * cleared[:, j]).var(), 1e-300)

@@ -80,6 +80,9 @@ class LearnedProbe:
     ) -> MaxStatistic:
         """The strongest covariance of a feature of the latent with its own prediction."""
         cleared, latents = clear(self.predicted), clear(self.latents)
+        # What one part learns from the other and what the other learns from the one are nearly the same sum: together
+        # they are worth no more than either.
+        freedom = freedom // 2
         best, limit = MaxStatistic(0.0, 0.0, 1, (), 0), 0.0
         for order in range(latents.shape[1]):
             own = cleared[:, order : order + 1]

@@ -16,9 +16,6 @@ CERTIFIED, CANNOT_TELL, MISSING = "certified", "cannot tell", "something is miss
 VERDICTS = (CERTIFIED, CANNOT_TELL, MISSING)
 """the three, from best to worst"""
 
-# Standard errors by which a law must lose for the loss to be sure.
-SURE_COST = 3.3
-
 
 class Verdict(NamedTuple):
     """One of three words, and the reasons in words."""
@@ -51,7 +48,7 @@ def verdict_of(
         *_drift(needed, structure),
         *_exchanges(exchanged),
     ]
-    if cost is not None and cost.log_loss.costs(SURE_COST) and cost.crps.costs(SURE_COST):
+    if cost is not None and cost.sure:
         reasons.append(
             f"the law on all candidates predicts held-out rows better, by {cost.crps.difference:.3g} of the target's "
             "standard deviation (CRPS): see the cost of pruning"

@@ -163,6 +163,18 @@ class SubsetFlow:
 _STEPS = 5
 
 
+def _velocity(
+    model: MaskedNetwork, x: Float[Array, "rows features"], on: Float[Array, " units"]
+) -> Callable[[ArrayLike, Array], Array]:
+    """The velocity field at these rows, given the units that are on."""
+    every = jnp.broadcast_to(on, (x.shape[0], on.shape[0]))
+
+    def velocity(t: ArrayLike, zeta: Array) -> Array:
+        return model(zeta, jnp.full((zeta.shape[0], 1), t, zeta.dtype), x, every)
+
+    return velocity
+
+
 @eqx.filter_jit
 def _pull(
     model: MaskedNetwork,
@@ -171,12 +183,7 @@ def _pull(
     on: Float[Array, " units"],
     settings: FlowSettings,
 ) -> Float[Array, "rows outputs"]:
-    every = jnp.broadcast_to(on, (x.shape[0], on.shape[0]))
-
-    def velocity(t: ArrayLike, zeta: Array) -> Array:
-        return model(zeta, jnp.full((zeta.shape[0], 1), t, zeta.dtype), x, every)
-
-    return integrate(velocity, y, settings, backward=True)
+    return integrate(_velocity(model, x, on), y, settings, backward=True)
 
 
 @eqx.filter_jit
@@ -187,14 +194,8 @@ def _push(
     on: Float[Array, " units"],
     settings: FlowSettings,
 ) -> Float[Array, "rows levels"]:
-    rows, levels = z.shape
-    every = jnp.broadcast_to(on, (rows * levels, on.shape[0]))
-    repeated = jnp.repeat(x, levels, axis=0)
-
-    def velocity(t: ArrayLike, zeta: Array) -> Array:
-        return model(zeta, jnp.full((zeta.shape[0], 1), t, zeta.dtype), repeated, every)
-
-    return integrate(velocity, z.reshape(-1, 1), settings).reshape(rows, levels)
+    repeated = jnp.repeat(x, z.shape[1], axis=0)
+    return integrate(_velocity(model, repeated, on), z.reshape(-1, 1), settings).reshape(z.shape)
 
 
 @eqx.filter_jit
@@ -206,18 +207,14 @@ def _pull_with_density(
     settings: FlowSettings,
 ) -> Float[Array, "rows 2"]:
     """Latents, and the logarithm of how much the flow squeezes the line around them."""
-    every = jnp.broadcast_to(on, (x.shape[0], on.shape[0]))
+    velocity = _velocity(model, x, on)
 
-    def velocity(t: ArrayLike, state: Array) -> Array:
+    def both(t: ArrayLike, state: Array) -> Array:
         zeta = state[:, :1]
-
-        def at(zeta: Array) -> Array:
-            return model(zeta, jnp.full((zeta.shape[0], 1), t, zeta.dtype), x, every)
-
-        speed, stretch = jax.jvp(at, (zeta,), (jnp.ones_like(zeta),))
+        speed, stretch = jax.jvp(lambda zeta: velocity(t, zeta), (zeta,), (jnp.ones_like(zeta),))
         return jnp.concatenate([speed, stretch], axis=1)
 
-    return integrate(velocity, jnp.concatenate([y, jnp.zeros_like(y)], axis=1), settings, backward=True)
+    return integrate(both, jnp.concatenate([y, jnp.zeros_like(y)], axis=1), settings, backward=True)
 
 
 def prepare_subset_flow(

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from forebear.discovery.certificate import Certificate
-from forebear.discovery.cost import Difference
+from forebear.discovery.cost import SURE, Difference
 from forebear.discovery.record import Discovery
-from forebear.discovery.verdict import SURE_COST, Verdict, contradicted
+from forebear.discovery.verdict import Verdict, contradicted
 from forebear.errors import listed
 from forebear.report.evidence import LawEvidence
 from forebear.twin.validate import Scores
@@ -59,7 +59,7 @@ def against(scores: Scores, rows: str) -> list[str]:
         reasons.append(f"{rows} do not lie evenly in their laws ({p_text(scores.uniformity_p_value)}): {remedy}")
     if scores.worse_by is not None and scores.worse_interval is not None:
         lost = Difference(scores.worse_by, *scores.worse_interval)
-        if lost.costs(SURE_COST):
+        if lost.costs(SURE):
             reasons.append(
                 f"on {rows} the law on all candidates is better, by {lost.difference:.2g} in CRPS "
                 f"(95% interval {lost.low:.2g} to {lost.high:.2g})"

@@ -225,10 +225,6 @@ def test_the_upper_limit_covers_the_truth() -> None:
     assert np.median(one) < 2 * truth
 
 
-@pytest.mark.xfail(
-    reason="the limit takes the variance of a product to be the product of the variances: where a rare level widens "
-    "the law it is several times as large"
-)
 def test_the_upper_limit_covers_the_truth_of_a_rare_level() -> None:
     """One row in fifty has a level at which the law is three times as wide."""
     rng = np.random.default_rng(9)

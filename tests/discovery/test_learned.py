@@ -50,7 +50,7 @@ def test_it_sees_what_no_list_of_features_holds_and_names_the_inputs(shape: Any,
     latents, clear = cleared(shape(x) + rng.normal(size=ROWS))
     probe = LearnedProbe.fit(latents, x, np.arange(ROWS) % 2)
     found = probe.measure(clear, ROWS - 1)
-    assert sidak(found.statistic, found.tests) < 1e-6 and found.correlation > 0.01
+    assert sidak(found.statistic, found.tests) < 1e-4 and found.correlation > 0.01
     assert set(probe.behind(found.order, clear, {f"x{n}": [n] for n in range(5)})) == needed
 
 
@@ -76,10 +76,6 @@ def test_what_the_kept_inputs_explain_is_no_finding() -> None:
     assert told[()].statistic > 6 > 3.5 > told[(0,)].statistic
 
 
-@pytest.mark.xfail(
-    reason="what either part learns from the other are nearly the same sums: their statistics have a correlation of "
-    "0.7 to 0.8, and together they vary more than independent rows would"
-)
 def test_it_is_silent_on_noise() -> None:
     """A hundred tiny tables."""
     rng = np.random.default_rng(3)
