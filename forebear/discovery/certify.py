@@ -15,7 +15,7 @@ from forebear.discovery.dependence import TestResult
 from forebear.discovery.problem import ALONE, Context, Problem, read
 from forebear.discovery.search import SetEvidence, drop, replaced, search
 from forebear.discovery.structure import RowStructure
-from forebear.discovery.subsets import SharedFlow
+from forebear.discovery.subsets import SharedFlow, folds_for
 from forebear.discovery.tester import CertificateSettings, SetTests
 from forebear.discovery.verdict import verdict_of
 from forebear.storage.checkpoint import Entries, Journal
@@ -74,7 +74,7 @@ def search_sets(problem: Problem, number: int, context: Context = ALONE) -> Cert
     batch, rows = problem.batches[number], read(problem, number)
     rng = np.random.default_rng(np.random.SeedSequence((*batch.seed, _OWN_NUMBERS)))
     structure, count = rows.structure, rows.table.rows
-    fold = structure.folds(count, max(2, problem.settings.folds), rng)
+    fold = structure.folds(count, folds_for(count, problem.settings.folds), rng)
     y = [rows.y[question.target] for question in batch.questions]
     seed, order = int(rng.integers(2**31)), structure.order(count, rng)
     settings, targets = problem.settings.certificate, problem.targets

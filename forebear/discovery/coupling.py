@@ -1,14 +1,15 @@
 """Inputs that shape how the outputs of a joint law move together, though not how any one of them moves.
 
-Each output has a certified set of its own. If the union of two such sets fixes the joint law of the two outputs, then
-products of features of their latents are independent of every other input, given the union. What fails this test is
-added to both.
+Each output has a certified set of its own. If the union of such sets fixes the joint law of two outputs, or of three,
+then products of features of their latents are independent of every other input, given the union. What fails this test
+is added to each of them. Pairs come first; three outputs can also depend on each other where no two of them do.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import reduce
 from itertools import combinations
 from typing import NamedTuple, Protocol
 
@@ -18,11 +19,13 @@ from forebear.discovery.action import Action
 from forebear.discovery.certificate import Certificate
 from forebear.discovery.dependence import TestResult, judge, probe_candidate
 from forebear.discovery.multiple import holm
-from forebear.discovery.residuals import latent_features
+from forebear.discovery.residuals import latent_features, products
 from forebear.discovery.tester import SetTests
 
-# Features of either latent in a product: the third one of both sees dependence in the tails.
-_ORDERS = 3
+# Features of each latent in a product of two, and of three: the third one of both sees dependence in the tails.
+_ORDERS = {2: 3, 3: 2}
+# Outputs of a joint law whose triples are tested: their number grows with the cube.
+MOST_IN_TRIPLES = 10
 
 
 class Search(Protocol):
@@ -41,61 +44,67 @@ class Search(Protocol):
 
 
 class _Finding(NamedTuple):
-    pair: tuple[int, int]
+    outputs: tuple[int, ...]
     candidate: str
     result: TestResult
 
 
 def couple(searched: Search, certificates: Sequence[Certificate]) -> list[Certificate]:
-    """The certificates of the outputs of one joint law, with what shapes their dependence added, worst first.
+    """The certificates of the outputs of one joint law, with what shapes their dependence added, worst first."""
+    found = _couple(searched, certificates, 2)
+    return _couple(searched, found, 3) if 3 <= len(found) <= MOST_IN_TRIPLES else found
 
-    A pair of outputs that fails is tested again before anything is added: a flow that serves every subset serves no
-    one perfectly, and what it misses of either output shows in their product.
+
+def _couple(searched: Search, certificates: Sequence[Certificate], size: int) -> list[Certificate]:
+    """With what shapes the dependence of so many outputs at a time.
+
+    Outputs that fail are tested again before anything is added: a flow that serves every subset serves no one
+    perfectly, and what it misses of an output shows in the products.
     """
     found = list(certificates)
     tests = searched.tests
     settings = tests[0].tester.settings
-    pairs = list(combinations(range(len(found)), 2))
-    tested: dict[tuple[int, int], list[_Finding]] = {}
-    twice: set[tuple[int, int]] = set()
+    together = list(combinations(range(len(found)), size))
+    tested: dict[tuple[int, ...], list[_Finding]] = {}
+    twice: set[tuple[int, ...]] = set()
     while True:
-        for pair in pairs:
-            if pair not in tested:
-                tested[pair] = _test(pair, [tests[number] for number in pair], _union(found, pair))
-        findings = [finding for pair in pairs for finding in tested[pair]]
+        for outputs in together:
+            if outputs not in tested:
+                tested[outputs] = _test(outputs, [tests[number] for number in outputs], _union(found, outputs))
+        findings = [finding for outputs in together for finding in tested[outputs]]
         sure = holm({str(n): finding.result.p_value for n, finding in enumerate(findings)}, settings.level)
         rejected = [findings[int(n)] for n in sure if findings[int(n)].result.effect >= settings.least_effect]
         if not rejected:
             return found
         worst = max(rejected, key=lambda finding: finding.result.statistic)
-        if worst.pair not in twice:
-            kept = _union(found, worst.pair)
-            closer = searched.look_again(worst.pair, [frozenset()] * 2, [kept] * 2)
-            tested[worst.pair] = _test(worst.pair, closer, kept)
-            twice.add(worst.pair)
+        if worst.outputs not in twice:
+            kept = _union(found, worst.outputs)
+            closer = searched.look_again(worst.outputs, [frozenset()] * size, [kept] * size)
+            tested[worst.outputs] = _test(worst.outputs, closer, kept)
+            twice.add(worst.outputs)
             continue
-        for number in worst.pair:
+        for number in worst.outputs:
             found[number] = _with(found[number], worst.candidate, worst.result)
-        changed = {pair for pair in pairs if set(pair) & set(worst.pair)}
-        tested = {pair: done for pair, done in tested.items() if pair not in changed}
+        changed = {outputs for outputs in together if set(outputs) & set(worst.outputs)}
+        tested = {outputs: done for outputs, done in tested.items() if outputs not in changed}
         twice -= changed
 
 
-def _union(found: Sequence[Certificate], pair: tuple[int, int]) -> frozenset[str]:
-    return frozenset(found[pair[0]].kept) | frozenset(found[pair[1]].kept)
+def _union(found: Sequence[Certificate], outputs: Sequence[int]) -> frozenset[str]:
+    return frozenset[str]().union(*(found[number].kept for number in outputs))
 
 
-def _test(pair: tuple[int, int], tests: Sequence[SetTests], kept: frozenset[str]) -> list[_Finding]:
-    """Every candidate outside a set, against products of features of the latents of two outputs."""
+def _test(outputs: tuple[int, ...], tests: Sequence[SetTests], kept: frozenset[str]) -> list[_Finding]:
+    """Every candidate outside a set, against products of features of the latents of some outputs."""
     removed = tests[0].tester.removed(kept)
     if not removed:
         return []
     given, clearing = tests[0].tester.clearing(kept)
     dependence = tests[0].tester.dependence
-    left, right = (latent_features(test.latents(kept))[:, :_ORDERS] for test in tests)
-    products = clearing((left[:, :, None] * right[:, None, :]).reshape(len(left), -1))
+    each = [latent_features(test.latents(kept))[:, : _ORDERS[len(outputs)]] for test in tests]
+    latents = clearing(reduce(products, each))
     return [
-        _Finding(pair, candidate, judge(candidate, products, probe_candidate(columns, given), clearing, dependence))
+        _Finding(outputs, candidate, judge(candidate, latents, probe_candidate(columns, given), clearing, dependence))
         for candidate, columns in removed.items()
     ]
 

@@ -8,7 +8,7 @@ its t statistic says whether it does. A misfit of the flow in the kept inputs ma
 small errors, so that dependence among inputs does not leak into the answer.
 
 The p-value is that of the largest statistic among all products (Sidak): the features are close to orthogonal, so this
-is close to exact, and needs no resampling. Half of the level goes to plain effects, a shift of the location or of the
+is close to exact, and needs no resampling. Most of the level goes to plain effects, a shift of the location or of the
 spread along the input: small tables show little else. Rows that hang together are worth fewer than they are, see
 `forebear.discovery.effective`.
 """
@@ -28,8 +28,10 @@ from scipy.special import log_ndtr, ndtri, stdtrit
 from forebear.discovery.effective import FEWEST, Inflation, RowDependence, normal_equivalent
 from forebear.discovery.residuals import (
     LATENT_ORDERS,
+    TAIL_ORDERS,
     Residualiser,
     latent_features,
+    plain_features,
     products,
     tail_features,
 )
@@ -94,8 +96,8 @@ class Features(NamedTuple):
 
 
 def all_latent_features(z: Float[np.ndarray, " rows"]) -> Float[np.ndarray, "rows features"]:
-    """Polynomials of a latent (rows,), and behind them the scores of its tails."""
-    return np.concatenate([latent_features(z), tail_features(z)], axis=1)
+    """Polynomials of a latent (rows,), behind them the scores of its tails, and last its plain features."""
+    return np.concatenate([latent_features(z), tail_features(z), plain_features(z)], axis=1)
 
 
 class Probe(NamedTuple):
@@ -108,7 +110,9 @@ class Probe(NamedTuple):
 
 # Features of either column in a product. Tails are held against the first features of an input alone, plain effects
 # are location and spread against the first.
-PAIR, TAIL_RANKS, PLAIN_RANKS, PLAIN_ORDERS = 3, 2, 1, 2
+PAIR, TAIL_RANKS, PLAIN_RANKS = 3, 2, 1
+# The share of the level that is for plain effects.
+PLAIN_SHARE = 0.8
 CROSSED = 1_000
 """rank of a product"""
 
@@ -128,12 +132,13 @@ Candidates = Mapping[str, Sequence[Features]]
 
 def wanted_products(orders: int, ranks: Int[np.ndarray, " features"]) -> np.ndarray:
     """Which latent features (orders) are held against which features of a probe."""
-    return (np.arange(orders)[:, None] < LATENT_ORDERS) | (ranks < TAIL_RANKS)
+    order = np.arange(orders)[:, None]
+    return (order < LATENT_ORDERS) | ((order < LATENT_ORDERS + TAIL_ORDERS) & (ranks < TAIL_RANKS))
 
 
 def plain_products(orders: int, ranks: Int[np.ndarray, " features"]) -> np.ndarray:
-    """Which of the products are plain effects."""
-    return (np.arange(orders)[:, None] < PLAIN_ORDERS) & (ranks < PLAIN_RANKS)
+    """Which products are plain effects."""
+    return (np.arange(orders)[:, None] >= LATENT_ORDERS + TAIL_ORDERS) & (ranks < PLAIN_RANKS)
 
 
 class MaxStatistic(NamedTuple):
@@ -152,7 +157,10 @@ class MaxStatistic(NamedTuple):
     """95% upper limit on the squared correlation of any of the products; 0 for products of two candidates, which are
     so many that the largest of them says little of how large an effect could be"""
     rows: float = MANY
-    """effective rows, for the plain effect with the fewest"""
+    """effective rows, for the product with the fewest"""
+    plain_correlation: float = 0.0
+    """squared, of the strongest plain effect"""
+    plain_order: int = 1
 
 
 NOTHING = MaxStatistic(0.0, 0.0, 1, (), 0)
@@ -205,7 +213,8 @@ def strengths(
         inflation = dependence.of(latents, values, cleared.memory)
         t, rows = t / np.sqrt(inflation.factor), rows / inflation.factor
         of_freedom = np.minimum(inflation.freedom, of_freedom)
-    statistic = np.where(rows < min(FEWEST, freedom), 0.0, normal_equivalent(t, of_freedom))
+    fewest = FEWEST if dependence is None else dependence.fewest
+    statistic = np.where(rows < min(fewest, freedom), 0.0, normal_equivalent(t, of_freedom))
     # The t statistic counts in deviations of the product; a correlation in those of its factors.
     wider = np.maximum(variance / np.maximum(np.outer(latents.var(axis=0), values.var(axis=0)), 1e-300), 1.0)
     return Strengths(statistic, correlation, np.minimum(upper_limit(t, rows, of_freedom) * wider, 1.0), rows)
@@ -225,19 +234,27 @@ def measure(
     found = strengths(latents, cleared, len(latents) - clearing.count, dependence)
     ranks = probe.ranks[alive]
     wanted, plain = (f(len(found.statistic), ranks) for f in (wanted_products, plain_products))
-    statistic = np.where(wanted, found.statistic, -1.0)
-    order, which = np.unravel_index(int(np.argmax(statistic)), statistic.shape)
+    order, which = _largest(found.statistic, wanted)
+    plainly, of_plain = _largest(found.statistic, plain)
     return MaxStatistic(
-        float(statistic[order, which]),
+        float(found.statistic[order, which]),
         float(found.correlation[order, which]),
-        int(order) + 1,
+        order + 1,
         (name,),
         int(wanted.sum()),
         float(found.statistic.max(where=plain, initial=0.0)),
         int(plain.sum()),
-        float(found.limit.max(where=wanted, initial=0.0)),
+        float(found.limit.max(where=wanted | plain, initial=0.0)),
         float(found.rows.min(where=wanted, initial=MANY)),
+        float(found.correlation[plainly, of_plain]) if plain.any() else 0.0,
+        max(plainly - LATENT_ORDERS - TAIL_ORDERS, 0) + 1,
     )
+
+
+def _largest(statistic: np.ndarray, among: np.ndarray) -> tuple[int, int]:
+    """Where the largest of some statistics is."""
+    order, which = np.unravel_index(int(np.argmax(np.where(among, statistic, -1.0))), statistic.shape)
+    return int(order), int(which)
 
 
 def _clear(own: Features, clearing: Residualiser) -> tuple[Features, Int[np.ndarray, " alive"]]:
@@ -379,7 +396,7 @@ class HostTest:
             inflation = _Largest(t).inflation(self.dependence, latents[:, order], left, right)
         rows = freedom / inflation.factor
         z = normal_equivalent(t / np.sqrt(inflation.factor), np.minimum(inflation.freedom, freedom))
-        return np.where(rows < FEWEST, 0.0, z), rows
+        return np.where(rows < self.dependence.fewest, 0.0, z), rows
 
 
 _LOOKED_AT = 32
@@ -426,21 +443,34 @@ def judge(
 
 
 def result_of(measured: Iterable[MaxStatistic]) -> TestResult:
-    """What several families of products say together: half of the level is for plain effects."""
+    """What several families of products say together: most of the level is for plain effects."""
     measured = list(measured)
     tests, plain_tests = sum(one.tests for one in measured), sum(one.plain_tests for one in measured)
     if not tests:
         return TestResult(0.0, 1.0, 0.0, 1, (), 0.0, 0.0, 0.0)
-    strongest = max(measured, key=lambda one: one.statistic)
-    chance = (_median_of_largest(tests) / max(strongest.statistic, 1e-100)) ** 2
-    effect = strongest.correlation * max(0.0, 1.0 - chance)
-    p_value = sidak(strongest.statistic, tests)
-    if plain_tests:
-        plain = sidak(max(one.plain for one in measured), plain_tests)
-        p_value = min(1.0, 2 * p_value, 2 * plain)
     limit, rows = max(one.limit for one in measured), min(one.rows for one in measured)
-    found = strongest.statistic, p_value, effect, strongest.order, strongest.candidates
-    return TestResult(*found, limit=limit, rows=rows)
+    one = max(measured, key=lambda one: one.statistic)
+    of_list = one.statistic, one.correlation, one.order, one.candidates
+    p_value = sidak(one.statistic, tests)
+    if not plain_tests:
+        return _told(p_value, of_list, tests, limit, rows)
+    p_value = min(1.0, p_value / (1 - PLAIN_SHARE))
+    one = max(measured, key=lambda one: one.plain)
+    of_plain = one.plain, one.plain_correlation, one.plain_order, one.candidates
+    plainly = min(1.0, sidak(one.plain, plain_tests) / PLAIN_SHARE)
+    if plainly < p_value:
+        return _told(plainly, of_plain, plain_tests, limit, rows)
+    return _told(p_value, of_list, tests, limit, rows)
+
+
+def _told(
+    p_value: float, strongest: tuple[float, float, int, tuple[str, ...]], tests: int, limit: float, rows: float
+) -> TestResult:
+    """The result of so many tests, from the strongest of them: its statistic, correlation, order and candidates."""
+    statistic, correlation, order, candidates = strongest
+    chance = (_median_of_largest(tests) / max(statistic, 1e-100)) ** 2
+    effect = correlation * max(0.0, 1.0 - chance)
+    return TestResult(statistic, p_value, effect, order, candidates, limit=limit, rows=rows)
 
 
 def sidak(statistic: float, tests: int) -> float:

@@ -29,7 +29,7 @@ from forebear.discovery.dependence import (
     wanted_products,
 )
 from forebear.discovery.effective import FEWEST, normal_equivalent
-from forebear.discovery.residuals import LATENT_ORDERS, RIDGE, richness
+from forebear.discovery.residuals import LATENT_ORDERS, RIDGE, TAIL_ORDERS, richness
 from forebear.kernel.precision import double
 
 Candidates = Mapping[str, Sequence[str]]
@@ -159,8 +159,8 @@ class DeviceTest:
         statistic, correlation, order, tests, i, j = (np.asarray(one)[()] for one in told)
         names = list(self.candidates)
         pair = (names[owners[i]], names[owners[j]])
-        none = np.array(0.0)
-        return [self._strongest(statistic, correlation, order, tests, none, none, none, candidates=pair)]
+        none = [np.array(0.0)] * 5
+        return [self._strongest(statistic, correlation, order, tests, *none, candidates=pair)]
 
     @property
     def _freedom(self) -> int:
@@ -183,6 +183,8 @@ class DeviceTest:
         plain: np.ndarray,
         plain_tests: np.ndarray,
         limit: np.ndarray,
+        plain_correlation: np.ndarray,
+        plain_order: np.ndarray,
         *,
         candidates: tuple[str, ...],
     ) -> MaxStatistic:
@@ -200,6 +202,8 @@ class DeviceTest:
             int(plain_tests),
             1.0 if freedom < FEWEST else min(float(limit), 1.0),
             freedom,
+            float(plain_correlation),
+            max(int(plain_order) - LATENT_ORDERS - TAIL_ORDERS, 0) + 1,
         )
 
 
@@ -256,15 +260,21 @@ def _each(
         alive = _alive(cleared, values)
         statistic, mean, variance = _statistics(latents, cleared, freedom)
         counted, plainly = counted & alive, plainly & alive
-        largest = jnp.where(counted, statistic, -1.0)
-        order, which = jnp.unravel_index(jnp.argmax(largest), largest.shape)
-        correlation = mean[order, which] ** 2 / (latents[:, order].var() * cleared[:, which].var())
-        of_plain = jnp.where(plainly, statistic, 0.0).max()
+
+        def strongest(among: Array) -> tuple[Array, Array, Array]:
+            largest = jnp.where(among, statistic, -1.0)
+            order, which = jnp.unravel_index(jnp.argmax(largest), largest.shape)
+            spread = jnp.maximum(latents[:, order].var() * cleared[:, which].var(), 1e-300)
+            return largest[order, which], mean[order, which] ** 2 / spread, order
+
+        most, correlation, order = strongest(counted)
+        of_plain, plain_correlation, plain_order = strongest(plainly)
         # As in `strengths`: deviations of the product against those of its factors.
         wider = variance / jnp.maximum(jnp.outer(latents.var(axis=0), cleared.var(axis=0)), 1e-300)
         limit = (statistic + quantile) ** 2 / freedom * jnp.maximum(wider, 1.0)
-        limit = jnp.where(counted, limit, 0.0).max()
-        return largest[order, which], correlation, order, counted.sum(), of_plain, plainly.sum(), limit
+        limit = jnp.where(counted | plainly, limit, 0.0).max()
+        of_list = most, correlation, order, counted.sum()
+        return *of_list, jnp.maximum(of_plain, 0.0), plainly.sum(), limit, plain_correlation, plain_order
 
     return jax.lax.map(one, (lists, wanted, plain), batch_size=_UNITS_AT_ONCE)
 

@@ -20,6 +20,9 @@ from forebear.discovery.residuals import Residualiser
 
 FEWEST = 30.0
 """effective rows below which no t statistic deserves its name"""
+_FEWEST_OF_SLOW = 60.0
+"""the same where rows follow each other: a record that is hardly longer than its own memory does not tell how long
+that is, and shows as more rows than it is worth"""
 _FEWEST_GROUPS = 8
 _MOST_LAGS = 2_000
 # A latent has no memory beyond the first lag whose autocorrelation is smaller than this many standard errors.
@@ -58,6 +61,11 @@ class RowDependence:
         assert self.latents is not None and memory is not None
         own = self.latents[: latents.shape[1]]
         return self.by_memory(own @ memory.T, np.outer(self.corrected(own[:, 0]), self.corrected(memory[:, 0])))
+
+    @property
+    def fewest(self) -> float:
+        """Effective rows that a statistic needs."""
+        return FEWEST if self.latents is None else _FEWEST_OF_SLOW
 
     def of_order(self, order: int) -> RowDependence:
         """The same for one feature of the latent alone."""

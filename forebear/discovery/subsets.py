@@ -33,6 +33,27 @@ _WORTH_COMPILING = 100
 _PLENTY = 4
 
 
+# Folds of small tables, and from how many rows on two will do. Of 300 rows, a flow that has seen four fifths, slowly
+# and not for long, has latents whose correlation with the true noise is 0.94 to 0.98 on four laws; half of the rows
+# at the rate and for the time that many rows ask for gave 0.83 to 0.94. From 3,000 rows on there is no difference.
+_FOLDS, _TWO_WILL_DO = 5, 1_500
+_RATE, _FULL_RATE = 2e-2, 4_000
+
+
+def folds_for(rows: int, least: int = 2) -> int:
+    """Parts of the rows for cross-fitting.
+
+    >>> folds_for(300), folds_for(5_000)
+    (5, 2)
+    """
+    return max(least, _FOLDS if rows < _TWO_WILL_DO else 2)
+
+
+def _rate(rows: int) -> float:
+    """The peak rate of training."""
+    return _RATE * min(1.0, max(0.25, rows / _FULL_RATE))
+
+
 INDEPENDENT_ROWS = RowStructure()
 
 
@@ -163,7 +184,11 @@ class SharedFlow:
             allowed[place, [self.places[candidate] for candidate in free]] = 1
             always[place, [self.places[candidate] for candidate in (*question.always, *fixed)]] = 1
         seen = np.stack([self.encoder.mask(question.inputs) for question in questions])
-        settings = FlowSettings(steps=self.settings.steps_for(len(self.places)), batch=_BATCH)
+        settings = FlowSettings(
+            steps=self.settings.steps_for(len(self.places), self.table.rows),
+            batch=_BATCH,
+            rate=_rate(self.table.rows),
+        )
         trainings = prepare_subset_flow(
             self._inputs,
             self._scaled(numbers),

@@ -14,6 +14,7 @@ from scipy.special import ndtri
 from forebear.data.question import Question
 from forebear.discovery.action import Action, action
 from forebear.discovery.dependence import (
+    PLAIN_SHARE,
     Features,
     HostTest,
     TestResult,
@@ -31,6 +32,9 @@ from forebear.discovery.search import SetEvidence, weigh
 from forebear.errors import InputError, below_one, check_fields, or_none, positive, whole
 from forebear.flow.subset import SubsetFlow
 from forebear.storage.checkpoint import Journal
+
+# Rows from which a flow is trained at full length.
+_PLENTY = 2_000
 
 
 @dataclass(frozen=True)
@@ -56,18 +60,22 @@ class CertificateSettings:
     """rows beside those of the search on which its answer is tested, at most"""
     subset_steps: int | None = None
     """training steps of the flow that serves every subset; None: 700, and 100 more for each candidate, between 1,000
-    and 2,000"""
+    and 2,000, and fewer for fewer than 2,000 rows"""
 
     def __post_init__(self) -> None:
         check_fields(self, _CHECKS)
 
-    def steps_for(self, candidates: int) -> int:
-        """Training steps where there are so many candidates: more of them have more subsets.
+    def steps_for(self, candidates: int, rows: int = _PLENTY) -> int:
+        """Training steps where there are so many candidates and rows: more candidates have more subsets, and fewer
+        rows are learned by heart sooner.
 
-        >>> CertificateSettings().steps_for(3), CertificateSettings().steps_for(50)
-        (1000, 2000)
+        >>> settings = CertificateSettings()
+        >>> settings.steps_for(3), settings.steps_for(50), settings.steps_for(3, rows=300)
+        (1000, 2000, 300)
         """
-        return min(2_000, max(1_000, 700 + 100 * candidates)) if self.subset_steps is None else self.subset_steps
+        if self.subset_steps is not None:
+            return self.subset_steps
+        return round(min(2_000, max(1_000, 700 + 100 * candidates)) * min(1.0, max(0.3, rows / _PLENTY)))
 
     def matters(self, result: TestResult) -> bool:
         """Whether an effect is large enough to count, if it is there at all."""
@@ -140,7 +148,7 @@ class SetTester:
         families = len(alone) + 1
 
         def in_units(result: TestResult, rows: float, tests: int) -> TestResult:
-            seen = detectable(rows, self.level / families / 2, max(1, tests))
+            seen = detectable(rows, PLAIN_SHARE * self.level / families, max(1, tests))
             return result._replace(shift=float(np.sqrt(result.effect)) * unexplained, detectable=seen)
 
         def weighed(jointly: TestResult) -> SetEvidence:

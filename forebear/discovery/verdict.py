@@ -9,7 +9,7 @@ from typing import NamedTuple
 from forebear.discovery.cost import Cost
 from forebear.discovery.dependence import TestResult
 from forebear.discovery.search import SetEvidence
-from forebear.discovery.structure import GROUPED, INDEPENDENT, RowStructure
+from forebear.discovery.structure import GROUPED, INDEPENDENT, ORDERED, RowStructure
 from forebear.errors import listed
 
 CERTIFIED, CANNOT_TELL, MISSING = "certified", "cannot tell", "something is missing"
@@ -57,12 +57,12 @@ def verdict_of(
 
 
 # Independent rows that the rows of a table must be worth before an input is believed to matter, or not to.
-_FEW = 40.0
+_FEW = {GROUPED: 40.0, ORDERED: 60.0}
 
 
 def _slow_inputs(tests: Mapping[str, TestResult], structure: RowStructure) -> list[str]:
-    few = [name for name, result in tests.items() if result.rows < _FEW]
-    if not few or structure.kind == INDEPENDENT:
+    few = [name for name, result in tests.items() if result.rows < _FEW.get(structure.kind, 0.0)]
+    if not few:
         return []
     return [f"the rows are worth too few independent ones to tell anything of {listed(few)}: {_remedy(structure)}"]
 

@@ -22,11 +22,10 @@ from forebear.discovery.dependence import (
     measure,
     probe_candidate,
     result_of,
-    sidak,
     strengths,
     upper_limit,
 )
-from forebear.discovery.residuals import Residualiser, features, latent_features, tail_features
+from forebear.discovery.residuals import Residualiser, features, latent_features, plain_features, tail_features
 
 
 def scores(values: np.ndarray) -> np.ndarray:
@@ -52,7 +51,7 @@ def test_level_holds_with_dependent_inputs(dependence: str) -> None:
         misfit = noise * (1 + 0.1 * np.tanh(kept)) + 0.1 * np.sin(2 * kept)
         p_values.append(evidence(misfit, real(x), [real(kept)]).p_value)
     high = binom.ppf(0.995, pairs, 0.05) / pairs
-    # Half of the level is for plain effects, which are among all products as well: the level is not used up.
+    # Products overlap with one another and with plain effects: the level is not used up.
     assert 0.005 <= np.mean(np.array(p_values) < 0.05) <= high
 
 
@@ -78,23 +77,22 @@ def test_the_statistic_is_the_largest_of_all_products_one_at_a_time() -> None:
     singles = [(clearing(own[:, [i]])[:, 0], i) for i in range(own.shape[1])]
     crossed = [(clearing((own[:, i] * given[:, j])[:, None])[:, 0], 99) for i in range(3) for j in range(3)]
     values, plain, limits = [], [], []
-    for order, (feature, rank) in product(range(10), [*singles, *crossed]):
-        if order >= 6 and rank >= 2:
-            continue  # tails against the first two features alone
+    for order, (feature, rank) in product(range(12), [*singles, *crossed]):
+        if rank >= (99 if order < 6 else 2 if order < 10 else 1) and order >= 6:
+            continue  # tails against the first two features alone, plain effects against the first
         terms = latents[:, order] * feature
         freedom = rows - clearing.count
         t = np.sqrt(freedom) * abs(terms.mean()) / terms.std()
-        values.append(norm.isf(student.sf(t, freedom)))
-        limits.append((t + student.isf(0.05, freedom)) ** 2 / freedom)
-        if order < 2 and rank == 0:
-            plain.append(values[-1])
+        (values if order < 10 else plain).append(norm.isf(student.sf(t, freedom)))
+        wider = max(terms.var() / (latents[:, order].var() * feature.var()), 1.0)
+        limits.append(wider * (t + student.isf(0.05, freedom)) ** 2 / freedom)
     found = measure("x", latents, probe_candidate([real(x)], [real(kept)]), clearing)
     assert (found.tests, found.plain_tests) == (len(values), len(plain)) == (6 * 17 + 4 * 2, 2)
     assert found.statistic == pytest.approx(max(values), rel=1e-3)
     assert found.plain == pytest.approx(max(plain), rel=1e-3)
     assert found.limit == pytest.approx(max(limits), rel=1e-6)
     single = 2 * norm.sf([max(values), max(plain)])
-    slow = min(2 * (1 - (1 - single[0]) ** len(values)), 2 * (1 - (1 - single[1]) ** len(plain)))
+    slow = min(5 * (1 - (1 - single[0]) ** len(values)), 1.25 * (1 - (1 - single[1]) ** len(plain)))
     assert result_of([found]).p_value == pytest.approx(slow, rel=0.02)
 
 
@@ -133,13 +131,15 @@ def test_pure_interactions_show_only_jointly() -> None:
     assert jointly.p_value < 1e-10 and set(jointly.candidates) == {"a", "b"}
 
 
-def test_half_of_the_level_is_for_plain_effects() -> None:
-    """The same statistic weighs much more when it is that of a plain effect; the other half loses a factor of two."""
-    plain = result_of([MaxStatistic(4.0, 0.1, 1, ("a",), 100, 4.0, 2, 0.2, 500.0)])
-    fancy = result_of([MaxStatistic(4.0, 0.1, 5, ("a",), 100, 1.0, 2, 0.2, 500.0)])
-    assert plain.p_value == pytest.approx(2 * 2 * 2 * norm.sf(4.0), rel=0.01)
-    assert fancy.p_value == pytest.approx(2 * sidak(4.0, 100), rel=0.01)
-    assert fancy.p_value == pytest.approx(2 * 100 * 2 * norm.sf(4.0), rel=0.01)
+def test_most_of_the_level_is_for_plain_effects() -> None:
+    """The same statistic weighs much more when it is that of a plain effect; the others lose a factor of five."""
+    plain = result_of([MaxStatistic(4.0, 0.1, 5, ("a",), 100, 4.0, 2, 0.2, 500.0, 0.08, 2)])
+    fancy = result_of([MaxStatistic(4.0, 0.1, 5, ("a",), 100, 1.0, 2, 0.2, 500.0, 0.01, 2)])
+    assert plain.p_value == pytest.approx(1.25 * 2 * 2 * norm.sf(4.0), rel=0.01)
+    assert fancy.p_value == pytest.approx(5 * 100 * 2 * norm.sf(4.0), rel=0.01)
+    # Each with an effect and an order of its own; a plain effect owes less to chance.
+    assert (plain.order, fancy.order) == (2, 5)
+    assert plain.effect > 0.07 and fancy.effect < 0.06
     assert plain[4:] == fancy[4:]
 
 
@@ -252,7 +252,7 @@ def test_limits_shrink_with_the_rows_and_say_all_where_there_are_too_few() -> No
 @pytest.mark.parametrize("rows", [300, 2_000])
 def test_what_is_detectable_is_found_four_times_out_of_five(rows: int) -> None:
     rng = np.random.default_rng(8)
-    level, tests = 0.01 / 6 / 2, 2
+    level, tests = 0.8 * 0.01 / 6, 2
     squared = detectable(rows, level, tests)
     # Ranks of normal values are correlated a little less than these.
     slope = 2 * np.sin(np.pi / 6 * np.sqrt(squared))
@@ -266,8 +266,8 @@ def test_what_is_detectable_is_found_four_times_out_of_five(rows: int) -> None:
 
 @pytest.mark.parametrize("rows", [300, 1_000])
 @pytest.mark.parametrize("acts", ["mean", "spread"])
-def test_plain_effects_cost_a_factor_of_four_in_the_level_and_no_more(acts: str, rows: int) -> None:
-    """Half of the level is theirs, and there are two of them: as if the one right product were tested at a quarter.
+def test_plain_effects_cost_a_factor_of_two_and_a_half_in_the_level_and_no_more(acts: str, rows: int) -> None:
+    """Most of the level is theirs, and there are two of them.
 
     The rival knows the form of the effect: a t test of the slope, and of that of absolute deviations, which is
     Levene's test along a line. It finds the effect nine times in ten.
@@ -281,10 +281,11 @@ def test_plain_effects_cost_a_factor_of_four_in_the_level_and_no_more(acts: str,
         y = noise + size * x if acts == "mean" else noise * np.exp(size * x)
         z, own = scores(y), real(x)
         ours.append(evidence(z, own).p_value <= level)
-        alone.append(slope_p(latent_features(z)[:, 0 if acts == "mean" else 1], own.values[:, 0]) <= level / 4)
+        alone.append(slope_p(plain_features(z)[:, 0 if acts == "mean" else 1], own.values[:, 0]) <= level / 2.5)
         rival.append(slope_p(x, y if acts == "mean" else np.abs(y - np.median(y))) <= level)
-    assert np.mean(ours) >= np.mean(alone) - 0.03
-    assert 0.85 < np.mean(rival) and np.mean(ours) >= np.mean(rival) - 0.25
+    # Ours does not count on the same spread of products everywhere, which costs a little in few rows.
+    assert np.mean(ours) >= np.mean(alone) - 0.09
+    assert 0.85 < np.mean(rival) and np.mean(ours) >= np.mean(rival) - 0.15
 
 
 def test_a_switch_that_widens_a_law_acts_on_its_scale() -> None:
