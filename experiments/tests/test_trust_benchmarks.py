@@ -16,7 +16,7 @@ from forebear.errors import InputError
 from forebear_experiments.benchmarks import level, power, trust
 from forebear_experiments.benchmarks.support import resume
 from forebear_experiments.benchmarks.support.effects import EFFECTS, draw
-from forebear_experiments.benchmarks.support.level_tables import CLUSTER, SETTINGS, side_by_side
+from forebear_experiments.benchmarks.support.level_tables import CLUSTER, SETTINGS, named_table
 from forebear_experiments.benchmarks.support.pcm import pcm
 from forebear_experiments.benchmarks.support.rivals import RIVALS, chosen_by
 from forebear_experiments.benchmarks.support.suite import SUITE
@@ -96,7 +96,9 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
     """What `discover` is called with: it then finds the first candidate of each target, or x1, and certifies it."""
     seen: list[dict[str, Any]] = []
 
-    def discover(frame: pd.DataFrame, targets: list[str], candidates: Any = None, **arguments: Any) -> Found:
+    def discover(frame: pd.DataFrame, targets: str | list[str], candidates: Any = None, **arguments: Any) -> Found:
+        targets = [targets] if isinstance(targets, str) else targets
+        candidates = {targets[0]: candidates} if isinstance(candidates, list) else candidates
         seen.append({"frame": frame, "targets": targets, **arguments})
         if arguments["seed"] == 2:
             raise ValueError("out of luck")
@@ -176,24 +178,22 @@ def test_what_is_not_there_is_refused(wrong: Any, message: str) -> None:
 
 
 @pytest.mark.parametrize("name", SETTINGS)
-def test_tables_of_levels_are_the_same_alone_and_side_by_side(name: str) -> None:
-    tables = side_by_side(name, 300, first=5, number=2)
-    assert np.isfinite(tables.frame.to_numpy()).all() and len(tables.frame) == 300
-    assert tables.candidates()["y1"] == [*tables.useless["y1"], *tables.drivers["y1"]]
-    assert (CLUSTER in tables.frame) == (SETTINGS[name].clusters is not None)
-    alone = side_by_side(name, 300, first=6, number=1)
-    assert alone.frame["y0"].tolist() == tables.frame["y1"].tolist()
+def test_tables_of_levels_are_whole_and_the_same_for_a_seed(name: str) -> None:
+    table, again, other = (named_table(name, 300, seed) for seed in (5, 5, 6))
+    assert np.isfinite(table.frame.to_numpy()).all() and len(table.frame) == 300
+    assert (CLUSTER in table.frame) == (SETTINGS[name].clusters is not None)
+    assert table.frame.equals(again.frame) and not table.frame.equals(other.frame)
 
 
 @pytest.mark.parametrize("name", sorted(set(SETTINGS) - set(level.OPTIONAL)))
 def test_the_driver_of_a_table_of_levels_shows(name: str) -> None:
-    frame = side_by_side(name, 300, first=5, number=1).frame
-    assert np.corrcoef(frame["x0_0"].rank(), frame["y0"].rank())[0, 1] > 0.6
+    frame = named_table(name, 300, seed=5).frame
+    assert np.corrcoef(frame["x0"].rank(), frame["y"].rank())[0, 1] > 0.6
 
 
-def test_level_puts_tables_side_by_side_and_says_how_rows_hang_together(calls: list[dict[str, Any]]) -> None:
+def test_level_asks_one_table_at_a_time_and_says_how_rows_hang_together(calls: list[dict[str, Any]]) -> None:
     (row,) = level.run(["20 clusters, declared"], sizes=(300,), tables=20)
-    assert [len(call["targets"]) for call in calls] == [16, 4] and {call["rows"] for call in calls} == {CLUSTER}
+    assert len(calls) == 20 and {call["rows"] for call in calls} == {CLUSTER}
     assert row["what"] == "20 clusters, declared, 300 rows" and row["tables"] == 20
     assert row["below_0.05"] == 0.0 and row["kept_useless"] == 1.0 and row["driver_lost"] == 1.0
     assert row["cannot_tell"] == 0.0 and row["holds"]

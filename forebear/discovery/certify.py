@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from forebear.discovery.certificate import Certificate
-from forebear.discovery.cost import Cost, losses, paired, score_curve
+from forebear.discovery.cost import Cost, Difference, losses, paired, score_curve
 from forebear.discovery.coupling import couple
 from forebear.discovery.dependence import TestResult
 from forebear.discovery.problem import ALONE, Context, Problem, read
@@ -141,10 +141,25 @@ def _best_end(tests: SetTests, ends: Sequence[frozenset[str]], flow: SharedFlow)
     ranked = sorted(ends, key=lambda end: (len(end), [name not in end for name in candidates]))
     best = ranked[0]
     for end in ranked[1:]:
+        mine, other = _doubt(tests, best), _doubt(tests, end)
+        if len(end) == len(best) and min(mine, other) < _DOUBTED and max(mine, other) > _CLEARER * min(mine, other):
+            # Of a cause and its proxy, what the proxy leaves open still shows a little of the cause.
+            best = end if other > mine else best
+            continue
         better = paired(losses(tests.log_scores(best)), losses(tests.log_scores(end)), _structure(tests, flow))
         if better.costs(_BETTER_END if len(end) > len(best) else 0.0):
             best = end
     return best
+
+
+# An end of the search is doubted if something it leaves out has a p-value below this; another is clearer if its
+# smallest is larger by this factor.
+_DOUBTED, _CLEARER = 0.05, 5.0
+
+
+def _doubt(tests: SetTests, kept: frozenset[str]) -> float:
+    """The smallest p-value of what a set leaves out."""
+    return min((result.p_value for result in tests.examine(kept).tests.values()), default=1.0)
 
 
 def _structure(tests: SetTests, flow: SharedFlow) -> RowStructure:
@@ -180,11 +195,45 @@ def _win_back(searched: CertificateSearch, best: list[frozenset[str]], costs: li
             for name, result in evidence.tests.items()
             if result.p_value < _NEAR and not _negligible(evidence, name, settings, level)
         ]
+        structure = _structure(tests, searched.flow)
         if near:
             best[number] = best[number] | set(near)
-            structure = _structure(tests, searched.flow)
             best[number] = drop(tests.examine, best[number], among=_idle(tests, best[number], near, structure))
             costs[number] = _cost(tests, best[number], structure)
+        unjudged = _unjudged(tests, best[number])
+        if costs[number].sure and unjudged:
+            best[number] = _won_back(tests, best[number], unjudged, structure)
+            costs[number] = _cost(tests, best[number], structure)
+
+
+def _unjudged(tests: SetTests, kept: frozenset[str]) -> list[str]:
+    """Candidates outside a set of which the rows are worth too few independent ones to tell anything."""
+    dependence = tests.tester.dependence
+    if dependence is None:
+        return []
+    return [name for name, result in tests.examine(kept).tests.items() if result.rows < dependence.fewest]
+
+
+def _won_back(
+    tests: SetTests, kept: frozenset[str], unjudged: Sequence[str], structure: RowStructure
+) -> frozenset[str]:
+    """The set with what wins back the held-out score: of the candidates that no test can judge, those that cannot go
+    without loss.
+
+    The law on the set alone is so much worse that nobody would use it. Candidates go in one pass, the least missed
+    first.
+    """
+
+    def lost(without: frozenset[str]) -> Difference:
+        return paired(losses(tests.log_scores(without)), whole, structure)
+
+    found = kept.union(unjudged)
+    whole = losses(tests.log_scores(found))
+    alone = {name: lost(found - {name}).difference for name in unjudged}
+    for name in sorted(unjudged, key=lambda name: alone[name]):
+        if not lost(found - {name}).costs(_BETTER_END):
+            found = found - {name}
+    return found
 
 
 def _idle(tests: SetTests, kept: frozenset[str], near: Sequence[str], structure: RowStructure) -> frozenset[str]:

@@ -112,7 +112,7 @@ class Probe(NamedTuple):
 # are location and spread against the first.
 PAIR, TAIL_RANKS, PLAIN_RANKS = 3, 2, 1
 # The share of the level that is for plain effects.
-PLAIN_SHARE = 0.8
+PLAIN_SHARE = 0.65
 CROSSED = 1_000
 """rank of a product"""
 
@@ -257,11 +257,15 @@ def _largest(statistic: np.ndarray, among: np.ndarray) -> tuple[int, int]:
     return int(order), int(which)
 
 
+# A feature is gone if clearing leaves this share of its variance, which is about 1 unless a column has few values.
+LEAST_LEFT, LEAST_VARIANCE = 1e-8, 1e-4
+
+
 def _clear(own: Features, clearing: Residualiser) -> tuple[Features, Int[np.ndarray, " alive"]]:
     """Features cleared of the kept inputs, without those that these explain altogether: what is left of them is
     rounding. And the numbers of the features that are left."""
     cleared = clearing(own.values)
-    alive = np.flatnonzero(cleared.var(axis=0) > 1e-8 * np.maximum(own.values.var(axis=0), 1e-300))
+    alive = np.flatnonzero(cleared.var(axis=0) > LEAST_LEFT * np.maximum(own.values.var(axis=0), LEAST_VARIANCE))
     return Features(cleared[:, alive], None if own.memory is None else own.memory[alive]), alive
 
 

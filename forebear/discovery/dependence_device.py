@@ -20,6 +20,8 @@ from jaxtyping import Bool, Float, Int
 from forebear.discovery.dependence import (
     CROSSED,
     JOINT_PAIR,
+    LEAST_LEFT,
+    LEAST_VARIANCE,
     MOST_JOINT,
     NOTHING,
     PAIR,
@@ -230,7 +232,7 @@ def _cleared(prepared: _Prepared, values: Float[Array, "rows some"]) -> Float[Ar
 
 
 def _alive(cleared: Float[Array, "rows some"], values: Float[Array, "rows some"]) -> Bool[Array, " some"]:
-    return cleared.var(axis=0) > 1e-8 * jnp.maximum(values.var(axis=0), 1e-300)
+    return cleared.var(axis=0) > LEAST_LEFT * jnp.maximum(values.var(axis=0), LEAST_VARIANCE)
 
 
 def _statistics(

@@ -22,7 +22,8 @@ from forebear.discovery.dependence import Features, MaxStatistic, strengths
 from forebear.discovery.effective import RowDependence, autocorrelation
 from forebear.kernel.threads import cores
 
-_TREES, _LEAF = 30, 5
+# Trees that look for something, those that take out what the kept inputs explain, and rows in a leaf.
+_TREES, _CLEARING_TREES, _LEAF = 60, 30, 5
 # Rows that the trees of one part learn from, at most: more take longer and see little more.
 _MOST_ROWS = 5_000
 # A candidate is behind a prediction if taking it away takes this many standard errors of the covariance, and this
@@ -65,7 +66,7 @@ class LearnedProbe:
         True
         """
         given = inputs[:, list(kept)]
-        trees = _learn(latents, inputs, parts, seed)
+        trees = _learn(latents, inputs, parts, seed, _TREES)
         predicted = _beyond(_predict(trees, inputs, parts, latents.shape[1]), given, parts, seed + 2)
         left = latents
         if given.shape[1]:
@@ -128,7 +129,9 @@ class LearnedProbe:
         return tuple(candidate for candidate in ranked if loss[candidate] >= needed) or tuple(ranked[:1])
 
 
-def _learn(latents: np.ndarray, inputs: np.ndarray, parts: np.ndarray, seed: int) -> list[Any]:
+def _learn(
+    latents: np.ndarray, inputs: np.ndarray, parts: np.ndarray, seed: int, count: int = _CLEARING_TREES
+) -> list[Any]:
     """Trees for each part, which have not seen its rows."""
     from sklearn.ensemble import ExtraTreesRegressor
 
@@ -137,7 +140,7 @@ def _learn(latents: np.ndarray, inputs: np.ndarray, parts: np.ndarray, seed: int
         learn = np.flatnonzero(parts != part)
         if len(learn) > _MOST_ROWS:
             learn = learn[np.linspace(0, len(learn) - 1, _MOST_ROWS).astype(int)]
-        model = ExtraTreesRegressor(_TREES, min_samples_leaf=_LEAF, n_jobs=cores(), random_state=seed + part)
+        model = ExtraTreesRegressor(count, min_samples_leaf=_LEAF, n_jobs=cores(), random_state=seed + part)
         trees.append(model.fit(inputs[learn], latents[learn] if latents.shape[1] > 1 else latents[learn, 0]))
         # Threads would add up what the trees say in any order, and the last digits would differ from run to run.
         model.n_jobs = 1

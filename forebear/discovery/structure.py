@@ -48,6 +48,8 @@ class RowStructure:
     """what in the data spoke for it; empty when it was declared"""
     drifting: tuple[str, ...] = ()
     """columns that follow the number of the row: whatever drifts looks as if it came from them"""
+    doubt: str = ""
+    """what speaks against taking the rows so, if anything"""
 
     @property
     def name(self) -> str:
@@ -147,7 +149,30 @@ def judge(table: Table, questions: Sequence[Question]) -> RowStructure:
     if table.rows < _FEWEST:
         return RowStructure()
     found = _judge_groups(table, questions) or _judge_neighbours(table, questions) or RowStructure()
+    crossed = _crossed(table, questions[0].inputs) if found.kind != INDEPENDENT else None
+    if crossed is not None:
+        found = RowStructure(
+            why=f"a designed experiment: every value of '{crossed}' is there with every setting of the other inputs",
+            doubt=f"{found.why}. The rows were taken as a designed experiment: if some of them share more than the "
+            "inputs say (a machine, a day, a sample), declare that (rows=)",
+        )
     return replace(found, drifting=_drifting(table))
+
+
+def _crossed(table: Table, inputs: Sequence[str]) -> str | None:
+    """An input each of whose values is there with every setting of the others, equally often: rows that were laid
+    out, not met."""
+    for name in inputs:
+        others = [table.columns[other].values for other in inputs if other != name]
+        if not others:
+            return None
+        own = pd.factorize(table.columns[name].values)[0]
+        settings = np.unique(np.stack(others, axis=1), axis=0, return_inverse=True)[1].reshape(-1)
+        counts = np.bincount(own * (int(settings.max()) + 1) + settings)
+        cells = (int(own.max()) + 1) * (int(settings.max()) + 1)
+        if own.max() > 0 and settings.max() > 0 and len(counts) == cells and (counts == counts[0]).all():
+            return name
+    return None
 
 
 # Rank correlation with the number of the row from which a column follows it.

@@ -51,7 +51,7 @@ class CertificateSettings:
     least_shift: float = 1e-3
     """a dependence that moves the law by less than this share of the target's own standard deviation is negligible
     too. Where the inputs determine the target almost wholly, what is left is the error of a network"""
-    margin: float = 0.075
+    margin: float = 0.06
     """what a removed candidate may still explain, as a share of what the kept inputs leave open, for a verdict to be
     "certified": its 95% upper limit must lie below"""
     tested: int = 10_000

@@ -48,6 +48,8 @@ def verdict_of(
         *_drift(needed, structure),
         *_exchanges(exchanged),
     ]
+    if structure.doubt:
+        reasons.append(structure.doubt)
     if cost is not None and cost.sure:
         reasons.append(
             f"the law on all candidates predicts held-out rows better, by {cost.crps.difference:.3g} of the target's "

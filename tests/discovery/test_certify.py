@@ -171,3 +171,34 @@ def test_the_cost_and_the_curve_are_those_of_the_laws() -> None:
     )
     assert [point.kept for point in certificate.cost.curve] == [("a", "b"), ("a",), ()]  # type: ignore[union-attr]
     assert certificate.smallest(0.1) == ("a",) and certificate.smallest(0.01) == ("a", "b")
+
+
+def test_of_a_cause_and_its_proxy_the_one_that_leaves_no_doubt_is_chosen() -> None:
+    """Either will do by the level; beside `a`, `b` still shows a little, and beside `b` nothing of `a` does."""
+
+    class Doubted(Look):
+        def test(self, kept: frozenset[str], z: np.ndarray) -> SetEvidence:
+            found = super().test(kept, z)
+            if kept != frozenset("a"):
+                return found
+            return found._replace(tests={**found.tests, "b": found.tests["b"]._replace(p_value=0.02)})
+
+    assert certified(Doubted(either), starts=("", "b")).kept == ("b",)
+    assert certified(Look(either), starts=("", "b")).kept == ("a",)
+
+
+def test_what_no_test_can_judge_is_kept_where_the_law_is_much_worse_without_it() -> None:
+    """Of rows that hang together nothing can be told of b and c; the law loses a lot without b, and nothing by c."""
+
+    class Slow(Look):
+        dependence = SimpleNamespace(fewest=60.0, groups=None)
+
+        def test(self, kept: frozenset[str], z: np.ndarray) -> SetEvidence:
+            found = super().test(kept, z)
+            few = {name: result._replace(rows=10.0, limit=1.0) for name, result in found.tests.items() if name != "a"}
+            return found._replace(tests={**found.tests, **few})
+
+    loss = {"": 2.0, "a": 1.5, "b": 1.5, "ab": 1.0, "abc": 1.0, "bc": 1.5, "ac": 1.5, "c": 2.0}
+    assert certified(Slow(needs("a"), loss=loss)).kept == ("a", "b")
+    # Where the rows can tell, the test decides.
+    assert certified(Look(needs("a"), loss=loss)).kept == ("a",)

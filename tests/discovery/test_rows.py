@@ -53,6 +53,21 @@ def test_white_noise_makes_rows_independent_whatever_their_order(make: Any, seed
     assert (found.kind, found.why, found.describe()) == ("independent", "", "independent")
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_a_designed_experiment_keeps_its_power_and_names_the_doubt(seed: int) -> None:
+    """Hulls times speeds, as in a towing tank: what a hull shares beyond its columns cannot be told from them."""
+    rng = np.random.default_rng(seed)
+    hull, speed = np.repeat(np.arange(22), 14), np.tile(np.linspace(0.1, 0.5, 14), 22)
+    shape = rng.normal(size=(22, 2))[hull]
+    y = speed**2 + 0.1 * shape[:, 0] + 0.2 * rng.normal(size=22)[hull] + 0.01 * rng.normal(size=len(hull))
+    frame = pd.DataFrame({"beam": shape[:, 0], "draught": shape[:, 1], "speed": speed, "y": y})
+    found = judged(frame)
+    assert found.kind == "independent" and "every value of 'speed'" in found.why
+    assert "declare that (rows=)" in found.doubt
+    # The same hulls at speeds that were met, not laid out, are groups.
+    assert judged(frame.assign(speed=speed + 0.01 * rng.normal(size=len(speed)))).kind != "independent"
+
+
 @pytest.mark.parametrize("memory", [0.5, 0.9, 0.99])
 @pytest.mark.parametrize("seed", range(3))
 def test_slow_noise_makes_rows_ordered(memory: float, seed: int) -> None:

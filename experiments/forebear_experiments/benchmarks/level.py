@@ -23,7 +23,7 @@ LEVEL = 0.01
 """of the search, as users have it by default"""
 OPTIONAL = ("Lorenz-63",)
 """settings that are measured when they are named: this one has a single useless input, and two drivers"""
-# Targets of one discovery are trained together, up to so many: sixteen tables then cost hardly more than two.
+# Tables in a piece of work. Each has a discovery of its own.
 _TOGETHER = 16
 
 
@@ -68,38 +68,41 @@ def run(
 
 
 def read_tables(piece: tuple[str, int, int, int]) -> list[Reading]:
-    """What is reported of tables side by side: (setting, rows, seed of the first, how many)."""
-    import forebear
-    from forebear_experiments.benchmarks.support.level_tables import CLUSTER, SETTINGS, side_by_side
+    """What is reported of some tables, one after the other: (setting, rows, seed of the first, how many)."""
+    name, rows, first, number = piece
+    return [read_table(name, rows, first + place) for place in range(number)]
 
-    name, rows, seed, number = piece
-    tables = side_by_side(name, rows, seed, number)
+
+def read_table(name: str, rows: int, seed: int) -> Reading:
+    """What is reported of one table."""
+    import forebear
+    from forebear_experiments.benchmarks.support.level_tables import CLUSTER, SETTINGS, named_table
+
+    table = named_table(name, rows, seed)
     declared: dict[str, Any] = {} if SETTINGS[name].clusters is None else {"rows": CLUSTER}
-    # The search starts from nothing that the pruning path says (`starts=()`), so the path, and the distilled rows it
-    # is traced on, have no part in the certificate: as few as will do save their time.
+    # The search starts from nothing that the pruning path says (`starts=()`), so the path, its samplers and the rows
+    # it is traced on have no part in the certificate: as little as will do saves their time.
     found = forebear.discover(
-        tables.frame,
-        targets=list(tables.useless),
-        candidates=tables.candidates(),
+        table.frame,
+        targets="y",
+        candidates=[*table.useless, *table.drivers],
         rule=forebear.Certified(starts=()),
         level=LEVEL,
         distilled=100,
+        steps=10,
+        width=8,
+        depth=1,
         seed=seed,
         **declared,
     )
-    readings = []
-    for target, useless in tables.useless.items():
-        chosen = set(found.ancestors[target])
-        readings.append(
-            Reading(
-                float(found.certificates[target].loc[useless[0], "p_value"]),
-                verdict_of(found, target),
-                bool(chosen & set(useless)),
-                not chosen >= set(tables.drivers[target]),
-                found.seconds / number,
-            )
-        )
-    return readings
+    chosen = set(found.ancestors["y"])
+    return Reading(
+        float(found.certificates["y"].loc[table.useless[0], "p_value"]),
+        verdict_of(found, "y"),
+        bool(chosen & set(table.useless)),
+        not chosen >= set(table.drivers),
+        found.seconds,
+    )
 
 
 def summarise(what: str, readings: Sequence[Reading]) -> dict[str, Any]:

@@ -105,40 +105,28 @@ SETTINGS: dict[str, Setting] = {
 """name -> what draws the tables"""
 
 
-class Tables(NamedTuple):
-    """Several tables side by side in one frame, each a target with inputs of its own."""
+class NamedTable(NamedTuple):
+    """A table as `discover` takes it, with the target `y`."""
 
     frame: pd.DataFrame
-    drivers: dict[str, list[str]]
-    """target -> the inputs that move it"""
-    useless: dict[str, list[str]]
-    """target -> those that do not; the first is the one whose p-value counts"""
-
-    def candidates(self) -> dict[str, list[str]]:
-        """What `discover` may choose from, for each target. The useless come first, in favour of none."""
-        return {target: [*own, *self.drivers[target]] for target, own in self.useless.items()}
+    drivers: list[str]
+    """the inputs that move the target"""
+    useless: list[str]
+    """those that do not; the first is the one whose p-value counts"""
 
 
-def side_by_side(name: str, rows: int, first: int, number: int) -> Tables:
-    """The tables of the seeds from `first` on.
+def named_table(name: str, rows: int, seed: int) -> NamedTable:
+    """The table of a seed. Useless inputs come first, so that ties are in their favour, if in anyone's.
 
-    >>> tables = side_by_side("proxies", 50, first=1_000, number=2)
-    >>> tables.candidates()
-    {'y0': ['z0_0', 'z0_1', 'x0_0'], 'y1': ['z1_0', 'z1_1', 'x1_0']}
+    >>> table = named_table("proxies", 50, seed=1_000)
+    >>> list(table.frame), table.drivers, table.useless
+    (['z0', 'z1', 'x0', 'y'], ['x0'], ['z0', 'z1'])
     """
     setting = SETTINGS[name]
-    columns: dict[str, np.ndarray] = {} if setting.clusters is None else {CLUSTER: runs(rows, setting.clusters)}
-    drivers, useless = {}, {}
-    for place in range(number):
-        table = setting.draw(np.random.default_rng([first + place, rows, *name.encode()]), rows)
-        target = f"y{place}"
-        drivers[target] = _add(columns, f"x{place}", table.drivers)
-        useless[target] = _add(columns, f"z{place}", table.useless)
-        columns[target] = table.y
-    return Tables(pd.DataFrame(columns), drivers, useless)
-
-
-def _add(columns: dict[str, np.ndarray], word: str, values: np.ndarray) -> list[str]:
-    names = [f"{word}_{i}" for i in range(values.shape[1])]
-    columns.update(zip(names, values.T, strict=True))
-    return names
+    table = setting.draw(np.random.default_rng([seed, rows, *name.encode()]), rows)
+    useless = {f"z{i}": column for i, column in enumerate(table.useless.T)}
+    drivers = {f"x{i}": column for i, column in enumerate(table.drivers.T)}
+    frame = pd.DataFrame({**useless, **drivers, "y": table.y})
+    if setting.clusters is not None:
+        frame[CLUSTER] = runs(rows, setting.clusters)
+    return NamedTable(frame, list(drivers), list(useless))
