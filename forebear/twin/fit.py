@@ -9,7 +9,8 @@ import jax.numpy as jnp
 import numpy as np
 import pandas as pd
 
-from forebear.data.dequantise import Dequantiser, find_atoms
+from forebear.data.column import Column
+from forebear.data.dequantise import Dequantiser, check_treat, find_atoms
 from forebear.data.scaling import ColumnCode
 from forebear.data.table import Table, fingerprint
 from forebear.errors import InputError, check_whole, near_miss
@@ -60,12 +61,13 @@ def fit_twin(
     """
     check_whole("seed", seed, 0)
     _check_units(units or {}, table)
+    check_treat(settings.treat, ancestors)
     spare_maps()
     whole, test_rows = table, _set_aside(table, settings.test, seed)
     if len(test_rows):
         table = table.take(np.setdiff1d(np.arange(table.rows), test_rows))
     rng = np.random.default_rng(seed)
-    dequantisers = [find_atoms(table.columns[target].values) for target in ancestors]
+    dequantisers = [_values_of(table.columns[target], settings) for target in ancestors]
     y = [d.spread(table.columns[t].values, rng) for t, d in zip(ancestors, dequantisers, strict=True)]
     tasks = _tasks(ancestors, table, joint)
     stacked = [np.stack(y, axis=1)] if joint else [values[:, None] for values in y]
@@ -94,6 +96,11 @@ def fit_twin(
         test_rows=test_rows,
         table=fingerprint(whole),
     )
+
+
+def _values_of(column: Column, settings: TwinSettings) -> Dequantiser:
+    """What the values of a target are taken for; the codes of a category are a lattice, however many there are."""
+    return find_atoms(column.values, "lattice" if column.levels else settings.treat.get(column.name, "auto"))
 
 
 def _set_aside(table: Table, share: float, seed: int) -> np.ndarray:

@@ -61,7 +61,7 @@ def _restore(record: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> Twi
     outputs = tuple(
         Target(
             t.name,
-            Dequantiser(t.kind, *(arrays[f"target.{place}.{table}"] for table in TABLES)),
+            Dequantiser(t.kind, *(arrays[f"target.{place}.{table}"] for table in TABLES), t.step),
             t.centre,
             t.scale,
             t.levels,
@@ -70,7 +70,9 @@ def _restore(record: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> Twi
         for place, t in enumerate(from_record(tuple[StoredTarget, ...], record["targets"]))
     )
     # A twin saved before rows were set aside has none.
-    shares = {"held_out": float(record["settings"]["held_out"]), "test": float(record["settings"].get("test", 0.0))}
+    asked = record["settings"]
+    shares = {"held_out": float(asked["held_out"]), "test": float(asked.get("test", 0.0))}
+    treat = from_record(dict[str, str], asked.get("treat", {}))
     twin = Twin(
         columns,
         outputs,
@@ -79,7 +81,7 @@ def _restore(record: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> Twi
         bool(record["joint"]),
         from_record(tuple[Range | None, ...], record["ranges"]),
         arrays["rows"],
-        TwinSettings(flow, **shares),
+        TwinSettings(flow, **shares, treat=treat),
         dict(record["units"]),
         record["distillation"],
         arrays.get("test_rows", np.zeros(0, np.int64)),

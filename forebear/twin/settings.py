@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 from forebear.errors import InputError, check_fields, near_miss
@@ -24,6 +24,9 @@ class TwinSettings:
     test: float = 0.0
     """share of the rows, 2,000 of them at most, that are set aside before the training, to judge the twin on; 0 sets
     none aside. `Found.twin` sets a fifth aside unless it is told otherwise"""
+    treat: Mapping[str, str] = field(default_factory=dict)
+    """target -> what its values are: "continuous" (measured, rounded or not), "lattice" (counts, grades: nothing lies
+    between them), "atoms" (continuous but for values that many rows share); "auto", the default, looks at them"""
 
     def __post_init__(self) -> None:
         check_fields(self, _CHECKS)
@@ -38,7 +41,7 @@ class TwinSettings:
         Traceback (most recent call last):
         forebear.errors.InputError: unknown setting 'stesp'. Did you mean 'steps'?
         """
-        own = [field.name for field in fields(FlowSettings)]
+        own = [each.name for each in fields(FlowSettings)]
         for name in changes:
             if name not in (*own, *_CHECKS):
                 raise InputError(f"unknown setting '{name}'. {near_miss(name, (*own, *_CHECKS))}")
@@ -52,4 +55,9 @@ def _up_to_half(what: str, value: Any) -> None:
         raise InputError(f"{what} must lie between 0 and 0.5; got {value!r}")
 
 
-_CHECKS = {"held_out": _up_to_half, "test": _up_to_half}
+def _treatment(what: str, value: Any) -> None:
+    if not isinstance(value, Mapping):
+        raise InputError(f"{what} must be a dict such as {{'y': 'continuous'}}; got {value!r}")
+
+
+_CHECKS = {"held_out": _up_to_half, "test": _up_to_half, "treat": _treatment}

@@ -85,6 +85,7 @@ class StoredTarget(NamedTuple):
     scale: float
     levels: tuple[object, ...]
     open_ends: tuple[bool, bool]
+    step: float = 0.0
 
 
 def _record(twin: Twin) -> dict[str, Any]:
@@ -96,7 +97,7 @@ def _record(twin: Twin) -> dict[str, Any]:
         "joint": twin.joint,
         "inputs": to_record(twin.columns),
         "targets": [
-            to_record(StoredTarget(t.name, t.dequantiser.kind, t.centre, t.scale, t.levels, t.open_ends))
+            to_record(StoredTarget(t.name, t.dequantiser.kind, t.centre, t.scale, t.levels, t.open_ends, t.dequantiser.step))
             for t in twin.outputs
         ],
         "ancestors": to_record(twin.ancestors),
@@ -105,6 +106,7 @@ def _record(twin: Twin) -> dict[str, Any]:
             **asdict(twin.settings.flow),
             "held_out": twin.settings.held_out,
             "test": twin.settings.test,
+            "treat": dict(twin.settings.treat),
         },
         "units": dict(twin.units),
         "distillation": twin.distillation,

@@ -128,6 +128,11 @@ class Twin:
         return {column.name: column.levels for column in (*self.columns, *self.outputs) if column.levels}
 
     @property
+    def taken_for(self) -> dict[str, str]:
+        """What the values of each target were taken for; `treat={"y": "continuous"}` sets it when a twin is fitted."""
+        return {target.name: target.dequantiser.taken_for for target in self.outputs}
+
+    @property
     def support(self) -> pd.DataFrame:
         """Where the training data lies: low, high and quantiles, a row for each input that is a number."""
         known = {name: r for name, r in zip(self.inputs, self.ranges, strict=True) if r is not None}
