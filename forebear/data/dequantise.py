@@ -142,8 +142,10 @@ def find_atoms(y: np.ndarray, treat: str = "auto") -> Dequantiser:
     "lattice" or "atoms".
 
     >>> y = np.random.default_rng(0).normal(size=1000)
-    >>> find_atoms(y).kind, find_atoms(y.round(1)).step, find_atoms(y.round()).kind, find_atoms(np.maximum(y, 0)).kind
-    ('continuous', 0.1, 'lattice', 'atoms')
+    >>> find_atoms(y).kind, find_atoms(y.round()).kind, find_atoms(np.maximum(y, 0)).kind
+    ('continuous', 'lattice', 'atoms')
+    >>> find_atoms(y.round(1)).kind, find_atoms(y.round(1)).step
+    ('continuous', 0.1)
     >>> find_atoms(y.round(1), treat="lattice").kind
     'lattice'
     """
@@ -173,9 +175,7 @@ def _repeats(held: np.ndarray) -> bool:
     return len(held) < 0.98 * held.sum()
 
 
-def _rounded(
-    values: np.ndarray, counts: np.ndarray, held: np.ndarray, knot: np.ndarray, step: float
-) -> Dequantiser:
+def _rounded(values: np.ndarray, counts: np.ndarray, held: np.ndarray, knot: np.ndarray, step: float) -> Dequantiser:
     """Measurements to so many digits, but for values that far more rows hold than their neighbours."""
     padded = np.pad(held, NEIGHBOURS)
     around = np.lib.stride_tricks.sliding_window_view(padded, 2 * NEIGHBOURS + 1)

@@ -11,8 +11,8 @@ _MOST_DIGITS = 9
 def grid_step(values: np.ndarray) -> float:
     """The largest step of a decimal grid that holds all values, up to the noise of doubles; 0 if there is none.
 
-    >>> grid_step(np.array([0.1, 0.3, 1.7])), grid_step(np.array([10.0, 40.0, 100.0])), grid_step(np.array([0.5, np.pi]))
-    (0.2, 30.0, 0.0)
+    >>> [grid_step(np.array(values)) for values in ([0.1, 0.3, 1.7], [10.0, 40.0, 100.0], [0.5, 3.14159265358979])]
+    [0.2, 30.0, 0.0]
     """
     values = np.asarray(values, np.float64)
     largest = float(np.abs(values).max(initial=0.0))

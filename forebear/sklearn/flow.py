@@ -25,12 +25,14 @@ class ConditionalFlow(RegressorMixin, BaseEstimator):
     X and y hold numbers. Several outputs have a law each, or one law together with `joint`.
 
     Parameters:
-        steps: training steps.
-        width: units in a hidden layer of the network.
-        depth: hidden layers.
+        steps: training steps of a single flow. None, with `width` and `depth` None too, fits what held-out rows find
+            best: networks, networks that hear what trees say, and a forest, weighed against one another.
+        width: units in a hidden layer of a single flow.
+        depth: its hidden layers.
         joint: one law of all outputs together, so that draws carry their dependence.
         random_state: a whole number gives the same flow each time; None a new one.
-        settings: any other field of `forebear.FlowSettings` by name, such as `{"rate": 1e-3}`, and `held_out`.
+        settings: any other field of `forebear.FlowSettings` by name, such as `{"rate": 1e-3}`, and of a twin:
+            `held_out`, `law`, `treat`.
 
     Attributes:
         twin_: the `forebear.Twin` behind it.
@@ -53,9 +55,9 @@ class ConditionalFlow(RegressorMixin, BaseEstimator):
     def __init__(
         self,
         *,
-        steps: int = 4_000,
-        width: int = 64,
-        depth: int = 4,
+        steps: int | None = None,
+        width: int | None = None,
+        depth: int | None = None,
         joint: bool = False,
         random_state: int | np.random.RandomState | None = 0,
         settings: Mapping[str, Any] | None = None,
@@ -71,7 +73,7 @@ class ConditionalFlow(RegressorMixin, BaseEstimator):
         """Learn the law of y (rows,) or (rows, outputs) given X (rows, columns)."""
         problem = read_problem(self, X, y, numeric=True)
         named = {"steps": self.steps, "width": self.width, "depth": self.depth}
-        config = TwinSettings.resolve(gather(named, self.settings))
+        config = TwinSettings.resolve({name: v for name, v in gather(named, self.settings).items() if v is not None})
         self.twin_ = fit_twin(
             read_columns(problem.frame, "the table", problem.frame.columns),
             {output: problem.candidates for output in problem.outputs},

@@ -106,7 +106,9 @@ class Trees:
         nodes, own = len(self.feature), np.arange(len(self.feature))
         leaf = (self.left == own) & (self.right == own)
         onwards = (self.left > own) & (self.right > own)  # children come later: no path can go round in circles
-        inside = (np.maximum(self.left, self.right) < nodes).all() and ((self.feature >= 0) & (self.feature < features)).all()
+        inside = (np.maximum(self.left, self.right) < nodes).all() and (
+            (self.feature >= 0) & (self.feature < features)
+        ).all()
         roots = ((self.roots >= 0) & (self.roots < nodes)).all()
         if not (nodes and inside and roots and (leaf | onwards).all() and np.isfinite(self.value).all()):
             raise ValueError("damaged trees")

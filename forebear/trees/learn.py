@@ -23,13 +23,14 @@ def boosted(x: Float[np.ndarray, "rows features"], y: Float[np.ndarray, " rows"]
 
     rows = len(x)
     leaves, least = (8, 5) if rows < 3_000 else (16, 10) if rows < 6_000 else (31, 20)
+    never: Any = False
     learner = HistGradientBoostingRegressor(
         learning_rate=0.1,
         max_iter=500 if rows < 20_000 else 300,
         max_leaf_nodes=leaves,
         min_samples_leaf=min(least, max(1, rows // 10)),
         l2_regularization=1.0,
-        early_stopping=False,
+        early_stopping=never,
         random_state=seed,
     )
     # Threads that wait for one another at every small node cost more than they bring, most of all on a busy machine.

@@ -1,4 +1,4 @@
-"""The law of a table that no single learner knows best: networks, networks that are told what trees say, and a forest.
+"""The law of a table that no single learner knows best: networks, networks that hear what trees say, and a forest.
 
 Held-out rows have weighed them (`blend_fit.py`). Every law is a table of values at fixed latents, `knots.py`, and so
 is their mixture: a quantile map with an inverse and a density, whatever it is made of.
@@ -29,8 +29,8 @@ from forebear.twin.stacking import straightened
 
 # Rows whose tables are made at once.
 _ROWS = 4_096
-# A forest's law is widened by this share of its own spread, and by this much of the target's: it ends where its values
-# end, and may sit on one of them.
+# A forest's law is widened by this share of its own spread, and by this much of the target's: it ends where its
+# values end, and may sit on one of them.
 _SOFTER, _LEAST_WIDTH = 0.1, 1e-3
 SUMMARIES = (0.1, 0.25, 0.5, 0.75, 0.9)
 """quantiles of the forest that networks are told, beside the means of forest and boosted trees"""

@@ -117,7 +117,9 @@ def fit_blend(
     kept = weights > 0
     mixture = mix([whole[i] for i in np.flatnonzero(kept)], _member_weights(whole, weights))
     z = rows_line(lesson.y[judged][:, None], mixture, np.broadcast_to(MIXED, mixture.shape))[0][:, 0]
-    models = [head.model(stack([net for nets in own for net in nets])) for own, head in zip(plain, HEADS, strict=True)]
+    models = [
+        head.model(stack([net for nets in own for net in nets])) for own, head in zip(plain, HEADS, strict=True)
+    ]
     more = [head.model(stack([n for nets in own for n in nets])) for own, head in zip(assisted, HEADS, strict=True)]
     heads = len(HEADS)
     return Blend(
@@ -218,9 +220,7 @@ class _Learner:
                 found.append(member_tables(model, features))
             else:
                 rows = part.judge
-                found.append(
-                    assisted_table(model, features, self.summaries[rows], self.centre[rows], self.spread)
-                )
+                found.append(assisted_table(model, features, self.summaries[rows], self.centre[rows], self.spread))
         return found
 
     def _data(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -20,6 +20,7 @@ from forebear.kinds.kind import Range as Range
 from forebear.run.events import progress as show_progress
 from forebear.storage.memory import check_room
 from forebear.twin import mass
+from forebear.twin.blend import BlendLaw
 from forebear.twin.core import Core, make_core
 from forebear.twin.distil import distil
 from forebear.twin.dynamics import Dynamics
@@ -84,8 +85,9 @@ class Twin:
     outputs: tuple[Target, ...]
     ancestors: Mapping[str, tuple[str, ...]]
     """target -> the input columns it depends on"""
-    model: TwinModel | ForeignLaw
-    """networks, or laws that a sampler of the user's has fitted; `law` is the same to both"""
+    model: TwinModel | BlendLaw | ForeignLaw
+    """networks, a blend of networks and trees, or laws that a sampler of the user's has fitted; `law` is the same to
+    all of them"""
     joint: bool
     """one law of all targets together, rather than one law per target"""
     ranges: tuple[Range | None, ...]
@@ -129,7 +131,7 @@ class Twin:
 
     @property
     def taken_for(self) -> dict[str, str]:
-        """What the values of each target were taken for; `treat={"y": "continuous"}` sets it when a twin is fitted."""
+        """What the values of each target were taken for; `treat={"y": "continuous"}` sets it in a fit."""
         return {target.name: target.dequantiser.taken_for for target in self.outputs}
 
     @property
@@ -215,8 +217,11 @@ class Twin:
         """The twin as a pure JAX function, for rollouts and planners that compile it into their own loops.
 
         `core.push(core.params, x, z)` turns raw inputs x (rows, inputs) and latents z (rows, core.latents) into raw
-        targets (rows, targets), in single precision; categories are codes on both sides.
+        targets (rows, targets), in single precision; categories are codes on both sides. Compiled code cannot ask
+        trees: of a blend this is the core of its student (`distil`), which is made on the first call and kept.
         """
+        if isinstance(self.model, BlendLaw):
+            return self._student.core()
         self.demand("networks", "core, for rollouts, environments and planners,")
         return self._core
 
@@ -322,7 +327,8 @@ class Twin:
     def save(self, folder: str | Path) -> None:
         """Write the twin to a folder of its own: weights as safetensors, the rest as JSON. `forebear.load_twin`
         reads it back."""
-        self.demand("networks", "save")
+        if not isinstance(self.model, BlendLaw):
+            self.demand("networks", "save")
         save_twin(self, folder)
 
     @cached_property
@@ -365,6 +371,10 @@ class Twin:
     @property
     def _distils(self) -> bool:
         return "pull" not in self.law.lacks and (self.joint or self.law_rises)
+
+    @cached_property
+    def _student(self) -> Twin:
+        return self.distil(progress=False)
 
     @cached_property
     def _core(self) -> Core:
