@@ -135,8 +135,8 @@ class Dequantiser:
 def find_atoms(y: np.ndarray, treat: str = "auto") -> Dequantiser:
     """What kind of values a target has, and the map that makes them continuous.
 
-    Values on a decimal grid are rounded measurements when at least 30 of them differ, or 500 where they go up in ones,
-    as counts do; an atom is then a value that stands out among its neighbours. Elsewhere an atom is a value held by
+    Values on a decimal grid are rounded measurements when at least 30 of them differ, or 500 where they go up in ones
+    (counts); an atom is then a value that stands out among its neighbours. Elsewhere an atom is a value held by
     at least 1% of the rows and by 10 of them. If what lies outside the atoms is at least 5% of the rows and half of
     it distinct, it is continuous; otherwise the target is a lattice. `treat` overrules all this: "continuous",
     "lattice" or "atoms".

@@ -64,7 +64,7 @@ def fit_blends(
     seed: int,
     tick: Callable[[float], None],
 ) -> BlendLaw:
-    """One blend per task; `y` (rows,) are values spread out, `middle` has those of a lattice where their cells are."""
+    """One blend per task; `y` (rows,) are values spread out, `middle` has those of a lattice in mid-cell."""
     names = [name for name in table.columns if any(name in task.inputs for task in tasks)]
     encoder = Encoder.of(table, names)
     features = encoder.single(table.matrix(names))
