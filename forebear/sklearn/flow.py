@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Self
 
 import numpy as np
-from scipy.special import ndtr, ndtri
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.pipeline import Pipeline
 from sklearn.utils import Tags
@@ -15,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from forebear.data.table import read_columns
 from forebear.sklearn.frames import gather, read_problem, seed_of
 from forebear.twin.fit import fit_twin
+from forebear.twin.intervals import mean_rule
 from forebear.twin.settings import TwinSettings
 from forebear.twin.twin import Twin
 
@@ -90,7 +90,7 @@ class ConditionalFlow(RegressorMixin, BaseEstimator):
 
         Integrated over 64 quantiles, without chance (of a joint law: over those of 1,024 draws with a fixed seed).
         """
-        levels, weights = _mean_rule()
+        levels, weights = mean_rule()
         return np.tensordot(weights, self._quantiles(X, levels), axes=1)
 
     def predict_quantiles(self, X: Any, q: float | Sequence[float] = (0.05, 0.5, 0.95)) -> np.ndarray:
@@ -103,7 +103,7 @@ class ConditionalFlow(RegressorMixin, BaseEstimator):
     def sample(self, X: Any, n: int = 1, random_state: int | np.random.RandomState | None = 0) -> np.ndarray:
         """Draws of y (rows, n), or (rows, outputs, n)."""
         given = self._given(X)
-        draws = self.twin_.sample(given, n, seed_of(random_state))
+        draws = self.twin_.sample(given, n, seed_of(random_state), outside="ignore")
         return np.moveaxis(draws[..., 0] if self._one else draws, 0, -1)
 
     def log_prob(self, X: Any, y: Any) -> np.ndarray:
@@ -126,7 +126,7 @@ class ConditionalFlow(RegressorMixin, BaseEstimator):
     def _quantiles(self, X: Any, levels: np.ndarray) -> np.ndarray:
         """(len(levels), rows), or (len(levels), rows, outputs)."""
         given = self._given(X)
-        found = self.twin_.quantile(given, levels)
+        found = self.twin_.quantile(given, levels, outside="ignore")
         return found[..., 0] if self._one else found
 
     def __sklearn_tags__(self) -> Tags:
@@ -150,20 +150,3 @@ def log_prob_scorer(estimator: Any, X: Any, y: Any) -> float:
     if isinstance(estimator, Pipeline):
         last, X = estimator.steps[-1][1], estimator[:-1].transform(X)
     return last.score_log_prob(X, y)
-
-
-_CELLS = 64
-# Cells of equal mass under a normal this much wider than the latent: finer in the tails, which a mean feels.
-_WIDER = 1.4
-
-
-def _mean_rule() -> tuple[np.ndarray, np.ndarray]:
-    """Quantile levels and weights whose weighted sum is the mean.
-
-    The standard normal latent is cut into cells; each counts with its mass and stands at its own mean, so that the
-    rule is exact for a normal law.
-    """
-    edges = _WIDER * ndtri(np.linspace(0, 1, _CELLS + 1))
-    weights = np.diff(ndtr(edges))
-    density = np.exp(-(edges**2) / 2) / np.sqrt(2 * np.pi)
-    return ndtr(-np.diff(density) / weights), weights

@@ -71,6 +71,8 @@ class Sizes:
 
     members: int
     """of each kind, in each part"""
+    assistants: int
+    """as many of those that hear trees"""
     plain: FlowSettings
     assisted: FlowSettings
     trees: int
@@ -86,7 +88,7 @@ class Sizes:
             width=64 if few else 96, depth=4, steps=steps, batch=batch, rate=5e-3, averaging=0.995, ode_steps=8
         )
         assisted = replace(plain, width=64, steps=max(800, steps // 2), rate=3e-3)
-        return cls(1 if few else 3, plain, assisted, 40 if rows < 10_000 else 20)
+        return cls(1 if few else 3, 1 if few else 2, plain, assisted, 40 if rows < 10_000 else 20)
 
 
 def fit_blend(
@@ -103,7 +105,7 @@ def fit_blend(
     plain = [learner.train(head, sizes.plain, sizes.members) for head in HEADS]
     tick(0.6)
     told_lesson = learner.told(trees.summaries, trees.centre, trees.assistants.spread)
-    assisted = [told_lesson.train(head, sizes.assisted, sizes.members) for head in HEADS]
+    assisted = [told_lesson.train(head, sizes.assisted, sizes.assistants) for head in HEADS]
     tick(0.9)
     judged = np.concatenate([part.judge for part in parts])
     marginal = np.quantile(lesson.y, ndtr(LATENTS)) + 1e-3 * LATENTS

@@ -94,7 +94,7 @@ def fit_twin(
     else:
         columns, model = _foreign(table, tasks, stacked, fitter, fit_seed)
         centre, scale = np.mean(y, axis=1), np.std(y, axis=1)
-    return Twin(
+    twin = Twin(
         columns,
         _targets(table, list(ancestors), dequantisers, centre, scale),
         {target: task.inputs for task in tasks for target in task.targets},
@@ -106,7 +106,17 @@ def fit_twin(
         dict(units or {}),
         test_rows=test_rows,
         table=fingerprint(whole),
+        aside=np.zeros((0, len(ancestors))),
     )
+    return replace(twin, aside=_latents_of(twin, whole.take(test_rows), seed)) if len(test_rows) else twin
+
+
+def _latents_of(twin: Twin, aside: Table, seed: int) -> np.ndarray:
+    """Latents (rows, targets) of rows that no training has seen; none where the law is no quantile map."""
+    if twin.joint or "pull" in twin.law.lacks or not twin.law_rises:
+        return np.zeros((0, len(twin.outputs)))
+    y = aside.matrix(list(twin.targets))
+    return twin.latent(aside.matrix(list(twin.inputs)), y, seed=seed)
 
 
 def _values_of(column: Column, settings: TwinSettings) -> Dequantiser:

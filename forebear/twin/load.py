@@ -88,10 +88,11 @@ def _restore(record: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> Twi
         record["distillation"],
         arrays.get("test_rows", np.zeros(0, np.int64)),
         str(record.get("table", "")),
+        arrays.get("aside", np.zeros((0, len(outputs)))),
     )
     _check_parts(twin)
     # Weights of another shape would fail only when they are used, and then not in one line.
-    twin.sample(np.zeros((1, len(columns))), n=1)
+    twin.sample(np.zeros((1, len(columns))), n=1, outside="ignore")
     return twin
 
 
@@ -115,6 +116,8 @@ def _check_parts(twin: Twin) -> None:
         and all(set(inputs) <= names for inputs in twin.ancestors.values())
         and twin.rows.ndim == 2
         and twin.test_rows.ndim == 1
+        and twin.aside.ndim == 2
+        and twin.aside.shape[1] == len(twin.outputs)
         and twin.test_rows.dtype.kind == "i"
         and twin.rows.shape[1] == len(names) == len(twin.columns)
         and all(len(array) == len(weights[0]) and bool(jnp.isfinite(array).all()) for array in weights)

@@ -132,6 +132,7 @@ def _model_record(twin: Twin) -> dict[str, Any]:
 
 def _arrays(twin: Twin) -> dict[str, np.ndarray]:
     arrays = {"rows": twin.rows, "test_rows": np.asarray(twin.test_rows, np.int64)}
+    arrays["aside"] = twin.aside
     if isinstance(twin.model, BlendLaw):
         arrays |= blend_arrays(twin.model)
     else:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
 import pandas as pd
@@ -27,6 +27,8 @@ from forebear.twin.dynamics import Dynamics
 from forebear.twin.encode import OutputCode
 from forebear.twin.export import export, export_onnx
 from forebear.twin.given import read_matrix
+from forebear.twin.intervals import Outside, check_level, check_outside, conformal_latents, mean_rule
+from forebear.twin.labelled import long_table
 from forebear.twin.law import ForeignLaw, ModelLaw, Part, TwinLaw
 from forebear.twin.model import TwinModel
 from forebear.twin.move import Rest
@@ -104,6 +106,9 @@ class Twin:
     `Found.validate` judges it on them"""
     table: str = ""
     """fingerprint of the table that it was fitted on, in which `test_rows` count"""
+    aside: np.ndarray = field(default_factory=lambda: np.zeros((0, 1)))
+    """(rows, targets) latents of the rows that were set aside, for intervals with a guarantee; none where there are
+    no such rows, or the law is no quantile map"""
 
     def __repr__(self) -> str:
         laws = [f"{target} <- {', '.join(names) or 'nothing'}" for target, names in self.ancestors.items()]
@@ -142,16 +147,37 @@ class Twin:
         cells = [[r.low, *r.quantiles, r.high] for r in known.values()]
         return pd.DataFrame(cells, index=list(known), columns=columns)
 
-    def sample(self, given: Any, n: int = 100, seed: int = 0) -> np.ndarray:
-        """Draws (n, rows, targets); the same seed gives the same draws."""
+    @overload
+    def sample(
+        self, given: Any, n: int = 100, seed: int = 0, *, outside: Outside = "warn", frame: Literal[False] = False
+    ) -> np.ndarray: ...
+    @overload
+    def sample(
+        self, given: Any, n: int = 100, seed: int = 0, *, outside: Outside = "warn", frame: Literal[True]
+    ) -> pd.DataFrame: ...
+    def sample(
+        self, given: Any, n: int = 100, seed: int = 0, *, outside: Outside = "warn", frame: bool = False
+    ) -> np.ndarray | pd.DataFrame:
+        """Draws (n, rows, targets); the same seed gives the same draws.
+
+        Arguments:
+            outside: what to do about rows that lie half a deviation or more beyond the data: "warn", "raise" or
+                "ignore".
+            frame: a data frame instead, a line per draw: row and draw, both from 1, and the targets, categories by
+                their labels.
+        """
         check_whole("n", n, 1)
         check_whole("seed", seed, 0)
         x = read_matrix(given, self.columns, "given")
+        check_outside(self, x, outside)
         check_room(f"n={n} for {len(x)} rows", int(n) * len(x) * len(self.outputs))
         z = np.random.default_rng(seed).standard_normal((n, len(x), self.law.latents), np.float32)
-        return self._values(self.law.push(x, z))
+        draws = self._values(self.law.push(x, z))
+        return long_table(self, draws) if frame else draws
 
-    def quantile(self, given: Any, q: float | Sequence[float] | np.ndarray) -> np.ndarray:
+    def quantile(
+        self, given: Any, q: float | Sequence[float] | np.ndarray, *, outside: Outside = "warn"
+    ) -> np.ndarray:
         """Conditional quantiles (len(q), rows, targets), or (rows, targets) for a single q.
 
         Where the law is not a quantile map they are estimated from 1,024 draws at each row: for a joint twin, of each
@@ -160,12 +186,40 @@ class Twin:
         levels = np.atleast_1d(np.asarray(q, float))
         if levels.ndim != 1 or not ((levels > 0) & (levels < 1)).all():
             raise InputError(f"quantiles must lie strictly between 0 and 1; got {q!r}")
+        x = read_matrix(given, self.columns, "given")
+        check_outside(self, x, outside)
         if self.law_rises:
-            found = self.at_latents(given, np.broadcast_to(ndtri(levels)[:, None, None], (len(levels), 1, 1)))
+            found = self.at_latents(x, np.broadcast_to(ndtri(levels)[:, None, None], (len(levels), 1, 1)))
         else:
-            draws = self.sample(given, _QUANTILE_DRAWS if self.law.latents else 1)
+            draws = self.sample(x, _QUANTILE_DRAWS if self.law.latents else 1, outside="ignore")
             found = np.quantile(draws, levels, axis=0, method="inverted_cdf")
         return found[0] if np.ndim(q) == 0 else found
+
+    def mean(self, given: Any, *, outside: Outside = "warn") -> np.ndarray:
+        """Conditional means (rows, targets), integrated over quantiles; of a category the mean of its codes."""
+        levels, weights = mean_rule()
+        return np.tensordot(weights, self.quantile(given, levels, outside=outside), axes=1)
+
+    def interval(
+        self, given: Any, level: float = 0.9, *, guarantee: bool = False, outside: Outside = "warn"
+    ) -> np.ndarray:
+        """Lower and upper ends (2, rows, targets) of the central interval: `low, high = twin.interval(rows, 0.9)`.
+
+        With `guarantee` the interval is widened, or narrowed, until rows that were set aside say that a share `level`
+        of new rows lies inside (split conformal prediction). It holds for rows exchangeable with those set aside, over
+        all of them together, for each target alone; where rows depend on one another, in time or in groups, it holds
+        on average over a table like that of the twin, and not for later rows or new groups. It needs a twin with rows
+        set aside, as `found.twin()` has them (`test`); those rows cannot judge the interval any more.
+        """
+        share = check_level(level)
+        if not guarantee:
+            return self.quantile(given, [(1 - share) / 2, (1 + share) / 2], outside=outside)
+        if self.joint or not self.law_rises:
+            raise InputError("guarantee=True needs a law that rises with a latent of each target: leave joint out")
+        reach = conformal_latents(self.aside, share)
+        x = read_matrix(given, self.columns, "given")
+        check_outside(self, x, outside)
+        return self.at_latents(x, np.stack([-reach, reach])[:, None])
 
     def latent(self, given: Any, y: Any, seed: int = 0) -> np.ndarray:
         """Latents (rows, targets) of observed targets; standard normal, whatever the inputs, when the twin is right.
@@ -210,7 +264,7 @@ class Twin:
         the data does not have is an error.
         """
         x = read_matrix(given, self.columns, "given")
-        low, high = self._ends
+        low, high = self.ends
         return np.max(np.maximum(low - x, x - high) / self._scale, axis=1, initial=0.0)
 
     def core(self) -> Core:
@@ -381,14 +435,15 @@ class Twin:
         centre, scale = (np.array([getattr(target, name) for target in self.outputs]) for name in ("centre", "scale"))
         outputs = OutputCode.of(centre, scale, [target.collapser for target in self.outputs])
         assert isinstance(self.model, TwinModel)
-        return make_core(self.encoder.numbers, self.model, outputs, *self._ends, self._scale)
+        return make_core(self.encoder.numbers, self.model, outputs, *self.ends, self._scale)
 
     @property
     def _scale(self) -> np.ndarray:
         return np.array([column.scale for column in self.columns])
 
     @property
-    def _ends(self) -> tuple[np.ndarray, np.ndarray]:
+    def ends(self) -> tuple[np.ndarray, np.ndarray]:
+        """The least and the greatest value of each input in the data; infinite where it has none."""
         low = np.array([-np.inf if r is None else r.low for r in self.ranges])
         return low, np.array([np.inf if r is None else r.high for r in self.ranges])
 

@@ -23,9 +23,9 @@ from sklearn.utils.estimator_checks import estimator_checks_generator
 
 import forebear as fb
 from forebear.sklearn import AncestorSelector, ConditionalFlow, log_prob_scorer
-from forebear.sklearn.flow import _mean_rule
 from forebear.sklearn.frames import seed_of
 from forebear.twin import batches
+from forebear.twin.intervals import mean_rule
 
 SMALL: dict[str, Any] = {"width": 16, "depth": 2}
 ROWS = 1_000
@@ -252,7 +252,7 @@ def test_predicts_the_mean(flow: ConditionalFlow) -> None:
 
 
 def test_rule_for_means() -> None:
-    levels, weights = _mean_rule()
+    levels, weights = mean_rule()
     z = ndtri(levels)
     assert weights.sum() == pytest.approx(1) and weights @ z == pytest.approx(0, abs=1e-12)
     assert weights @ np.exp(z) == pytest.approx(np.exp(0.5), rel=0.002)

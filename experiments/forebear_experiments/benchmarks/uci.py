@@ -26,6 +26,11 @@ OURS = "forebear"
 _SLOW = ("treeffuser", "lightgbm")
 _DATA = "FOREBEAR_UCI"
 """names the folder of the tables for the processes of a run"""
+_ONE_THREAD = {
+    "OMP_NUM_THREADS": "1",
+    "LOKY_MAX_CPU_COUNT": "1",
+    "XLA_FLAGS": "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1",
+}
 
 
 def run(
@@ -39,11 +44,15 @@ def run(
     """One row per table and method, the ablation among them, then the ranks.
 
     `splits` are the first so many of each table. `out` is a file with a line for every piece that is done; a later
-    call goes on from there, and a figure is put beside it. A method whose package is not installed is left out and named.
+    call goes on from there, and a figure is put beside it. A method whose package is not installed is left out and
+    named.
     """
     folder = Path(data) if data is not None else BESIDE
     check_tables(folder)
     os.environ[_DATA] = str(folder)
+    if workers > 1:
+        # Each process has a core to itself; threads that it does not have would only wait for one another.
+        os.environ |= _ONE_THREAD
     names, chosen = _checked(tables, TABLES, "table"), _checked(methods, METHODS, "method")
     # Those that take longest first, so that no process works alone in the end; ours before the others.
     pieces = [
@@ -147,7 +156,7 @@ def rank_rows(scores: Mapping[tuple[str, str], Sequence[Mapping[str, Any]]]) -> 
     ranks = means.argsort(axis=0).argsort(axis=0) + 1.0
     rows = []
     for method, own, crps_of in zip(whole, ranks, means, strict=True):
-        interval = mean_interval(own, np.random.default_rng(0)) if len(own) > 1 else None
+        interval = mean_interval(own, np.random.default_rng(0)) if len(own) > 4 else None
         near = sum(_near(scores, tables[i], method, float(means[:, i].min())) for i in range(len(tables)))
         rows.append(
             {

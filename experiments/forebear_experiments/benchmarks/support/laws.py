@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from importlib import import_module
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -114,12 +115,12 @@ def gaussian(split: Split, seed: int) -> dict[str, Told]:
 
 def ngboost(split: Split, seed: int) -> dict[str, Told]:
     """Normal laws, rate 0.01, its own early stopping on a tenth of the rows."""
-    from ngboost import NGBRegressor
+    learner = import_module("ngboost").NGBRegressor
     from sklearn.model_selection import train_test_split
 
     x, held, y, y_held = train_test_split(split.x, split.y, test_size=0.1, random_state=seed)
     started = time.perf_counter()
-    model = NGBRegressor(n_estimators=2_000, learning_rate=0.01, verbose=False, random_state=seed)
+    model = learner(n_estimators=5_000, learning_rate=0.01, verbose=False, random_state=seed)
     model.fit(x, y, X_val=held, Y_val=y_held, early_stopping_rounds=50)
     seconds = time.perf_counter() - started
     law = model.pred_dist(split.x_test)
@@ -128,13 +129,18 @@ def ngboost(split: Split, seed: int) -> dict[str, Told]:
 
 def catboost(split: Split, seed: int) -> dict[str, Told]:
     """RMSEWithUncertainty: a normal law, boosted."""
-    from catboost import CatBoostRegressor
+    learner = import_module("catboost").CatBoostRegressor
     from sklearn.model_selection import train_test_split
 
     x, held, y, y_held = train_test_split(split.x, split.y, test_size=0.1, random_state=seed)
     started = time.perf_counter()
-    model = CatBoostRegressor(
-        loss_function="RMSEWithUncertainty", iterations=2_000, random_seed=seed, verbose=False, thread_count=2
+    model = learner(
+        loss_function="RMSEWithUncertainty",
+        iterations=2_000,
+        learning_rate=0.05,
+        random_seed=seed,
+        verbose=False,
+        thread_count=2,
     )
     model.fit(x, y, eval_set=(held, y_held), early_stopping_rounds=50)
     seconds = time.perf_counter() - started
@@ -153,11 +159,11 @@ _LEVELS = (np.arange(20) + 0.5) / 20
 
 def lightgbm(split: Split, seed: int) -> dict[str, Told]:
     """Twenty quantiles, each boosted by itself, put in order."""
-    from lightgbm import LGBMRegressor
+    learner = import_module("lightgbm").LGBMRegressor
 
     started = time.perf_counter()
     options: dict[str, Any] = {"objective": "quantile", "n_jobs": 2, "random_state": seed, "verbose": -1}
-    models = [LGBMRegressor(alpha=level, n_estimators=200, **options).fit(split.x, split.y) for level in _LEVELS]
+    models = [learner(alpha=level, n_estimators=200, **options).fit(split.x, split.y) for level in _LEVELS]
     seconds = time.perf_counter() - started
     quantiles = np.sort([np.asarray(model.predict(split.x_test)) for model in models], axis=0)
     return {"": Told(_between(quantiles), None, seconds)}
@@ -171,10 +177,10 @@ def _between(quantiles: np.ndarray) -> np.ndarray:
 
 def quantile_forest(split: Split, seed: int) -> dict[str, Told]:
     """A quantile regression forest of 500 trees with at least 5 rows in a leaf."""
-    from quantile_forest import RandomForestQuantileRegressor
+    learner = import_module("quantile_forest").RandomForestQuantileRegressor
 
     started = time.perf_counter()
-    model = RandomForestQuantileRegressor(500, min_samples_leaf=5, n_jobs=2, random_state=seed)
+    model = learner(500, min_samples_leaf=5, n_jobs=2, random_state=seed)
     model.fit(split.x, split.y)
     seconds = time.perf_counter() - started
     levels = ((np.arange(100) + 0.5) / 100).tolist()
@@ -184,10 +190,10 @@ def quantile_forest(split: Split, seed: int) -> dict[str, Told]:
 
 def treeffuser(split: Split, seed: int) -> dict[str, Told]:
     """Diffusion with boosted trees for the score, at its defaults; 100 draws a row, as they take long."""
-    from treeffuser import Treeffuser
+    learner = import_module("treeffuser").Treeffuser
 
     started = time.perf_counter()
-    model = Treeffuser(seed=seed)
+    model = learner(seed=seed)
     model.fit(split.x, split.y)
     seconds = time.perf_counter() - started
     draws = np.asarray(model.sample(split.x_test, n_samples=100, seed=seed)).reshape(100, -1)
