@@ -6,13 +6,15 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Self
 
 import numpy as np
+import pandas as pd
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.pipeline import Pipeline
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from forebear.data.table import read_columns
-from forebear.sklearn.frames import gather, read_problem, seed_of
+from forebear.errors import InputError
+from forebear.sklearn.frames import check_y, gather, has_labels, read_problem, seed_of
 from forebear.twin.fit import fit_twin
 from forebear.twin.intervals import mean_rule
 from forebear.twin.settings import TwinSettings
@@ -22,7 +24,8 @@ from forebear.twin.twin import Twin
 class ConditionalFlow(RegressorMixin, BaseEstimator):
     """A regressor that learns the whole law of y given X: means, quantiles, draws and densities.
 
-    X and y hold numbers. Several outputs have a law each, or one law together with `joint`.
+    X and y hold numbers; a data frame X may also hold categories (text, booleans, pandas categories). Several outputs
+    have a law each, or one law together with `joint`.
 
     Parameters:
         steps: training steps of a single flow. None, with `width` and `depth` None too, fits what held-out rows find
@@ -83,13 +86,18 @@ class ConditionalFlow(RegressorMixin, BaseEstimator):
         )
         self._varies = problem.varies
         self._one = problem.one
+        self._labelled = has_labels(X)
         return self
 
-    def predict(self, X: Any) -> np.ndarray:
+    def predict(self, X: Any, quantiles: float | Sequence[float] | None = None) -> np.ndarray:
         """Conditional means (rows,), or (rows, outputs) where y had two axes.
 
         Integrated over 64 quantiles, without chance (of a joint law: over those of 1,024 draws with a fixed seed).
+        With `quantiles` those instead, as `predict_quantiles` gives them: a pipeline passes this on, as in
+        `pipeline.predict(X, quantiles=[0.05, 0.95])`.
         """
+        if quantiles is not None:
+            return self.predict_quantiles(X, quantiles)
         levels, weights = mean_rule()
         return np.tensordot(weights, self._quantiles(X, levels), axes=1)
 
@@ -112,15 +120,24 @@ class ConditionalFlow(RegressorMixin, BaseEstimator):
         Of several outputs it is the sum, unless the law is `joint`.
         """
         check_is_fitted(self)
-        X, y = validate_data(self, X, y, dtype=np.float64, multi_output=True, y_numeric=True, reset=False)
-        return self.twin_.log_prob(X[:, self._varies], y.reshape(len(y), -1)).reshape(len(y), -1).sum(axis=1)
+        if self._labelled:
+            given, y = self._given(X), check_y(y, numeric=True)
+        else:
+            X, y = validate_data(self, X, y, dtype=np.float64, multi_output=True, y_numeric=True, reset=False)
+            given = X[:, self._varies]
+        return self.twin_.log_prob(given, y.reshape(len(y), -1)).reshape(len(y), -1).sum(axis=1)
 
     def score_log_prob(self, X: Any, y: Any) -> float:
         """Mean of `log_prob`: the larger, the better the whole law. `score` is R^2, which sees the mean alone."""
         return float(np.mean(self.log_prob(X, y)))
 
-    def _given(self, X: Any) -> np.ndarray:
+    def _given(self, X: Any) -> Any:
         check_is_fitted(self)
+        if self._labelled:
+            validate_data(self, X, reset=False, skip_check_array=True)
+            if not isinstance(X, pd.DataFrame):
+                raise InputError("X must be a data frame with the columns of the fit, some of which are categories")
+            return X.loc[:, list(self.twin_.inputs)]
         return np.asarray(validate_data(self, X, dtype=np.float64, reset=False))[:, self._varies]
 
     def _quantiles(self, X: Any, levels: np.ndarray) -> np.ndarray:
