@@ -208,8 +208,8 @@ class Twin:
         With `guarantee` the interval is widened, or narrowed, until rows that were set aside say that a share `level`
         of new rows lies inside (split conformal prediction). It holds for rows exchangeable with those set aside,
         over all of them together, for each target alone; where rows depend on one another, in time or in groups, it
-        holds on average over a table like that of the twin, and not for later rows or new groups. It needs a twin with
-        rows set aside, as `found.twin()` has them (`test`); those rows cannot judge the interval any more.
+        holds on average over a table like that of the twin, and not for later rows or new groups. It needs a twin
+        with rows set aside, as `found.twin()` has them (`test`); those rows cannot judge the interval any more.
         """
         share = check_level(level)
         if not guarantee:
