@@ -425,7 +425,7 @@ class Found:
             progress: show a bar; None shows it when standard error is a terminal.
             **settings: `law`, "auto", "flow" or "blend" (networks and trees, weighed by held-out rows); `treat`, such
                 as {"y": "lattice"}, what the values of targets are where the twin would take them for something
-                else; any field of `forebear.FlowSettings`, which asks for a flow; `held_out`; and `test`, the share of
+                else; any field of `forebear.FlowSettings`, which asks for a flow; `held_out`; `test`, the share of
                 the rows, a fifth and at most 2,000 by default, that is set aside to judge the twin on (`validate`);
                 `test=0` trains on all rows.
 

@@ -96,4 +96,4 @@ def check_outside(twin: Twin, x: np.ndarray, outside: str) -> None:
     )
     if outside == "raise":
         raise InputError(f"{said}; outside='ignore' asks for it all the same")
-    warnings.warn(f"{said} (outside='ignore' silences this)", stacklevel=4)
+    warnings.warn(f"{said} (outside='ignore' silences this)", stacklevel=3)
