@@ -70,6 +70,15 @@ Bench = Annotated[
     str | None, Argument(metavar="NAME", help="As in --list.", show_default=False, autocompletion=benchmark_names)
 ]
 
+Splits = Annotated[str | None, Option(metavar="N", help="uci: the first so many splits of each table (default: 1).")]
+Tables = Annotated[str | None, Option(metavar="A,B,…", help="uci: these tables alone.")]
+Methods = Annotated[str | None, Option(metavar="A,B,…", help="uci: these methods alone.")]
+Workers = Annotated[str | None, Option(metavar="N", help="uci: processes that share the pieces.")]
+PiecesOut = Annotated[
+    Path | None, Option(metavar="FILE", help="uci: finished pieces, a line each; the next run goes on from there.")
+]
+TablesFolder = Annotated[Path | None, Option(metavar="DIR", help="uci: where the tables are.")]
+
 
 def add_reproduce(app: typer.Typer) -> None:
     """Register `forebear reproduce`."""
@@ -113,11 +122,29 @@ def reproduce(
         run_reproduce(request, everything, out, workers, json)
 
 
-def bench(name: Bench = None, listing: Listing = False, json: opt.Json = False) -> None:
+def bench(
+    name: Bench = None,
+    listing: Listing = False,
+    splits: Splits = None,
+    tables: Tables = None,
+    methods: Methods = None,
+    workers: Workers = None,
+    out: PiecesOut = None,
+    data: TablesFolder = None,
+    json: opt.Json = False,
+) -> None:
     """Measure forebear on this machine."""
     from forebear_experiments.measuring import list_benches, run_bench
 
     if listing:
         list_benches(json)
     else:
-        run_bench(name, json)
+        asked = {
+            "splits": None if splits is None else parse_whole(splits, "--splits", 1),
+            "tables": None if tables is None else tables.split(","),
+            "methods": None if methods is None else methods.split(","),
+            "workers": None if workers is None else parse_whole(workers, "--workers", 1),
+            "out": out,
+            "data": data,
+        }
+        run_bench(name, json, {option: value for option, value in asked.items() if value is not None})

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from forebear.cli.output import as_table, long_work, note, say
 from forebear.errors import InputError, near_miss
-from forebear_experiments.benchmarks import BENCHES, measure
+from forebear_experiments.benchmarks import BENCHES, WITH_OPTIONS, measure
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -29,16 +29,19 @@ def _tell(row: dict[str, Any]) -> None:
     note(f"{row['what']}: " + ", ".join(f"{k} {v:.4g}" if isinstance(v, float) else f"{k} {v}" for k, v in numbers))
 
 
-def run_bench(name: str | None, as_json: bool) -> None:
-    """Measure, and print a table or the JSON document."""
+def run_bench(name: str | None, as_json: bool, options: Mapping[str, Any] | None = None) -> None:
+    """Measure, and print a table or the JSON document; options go to benchmarks that take them."""
     if name is None:
         raise InputError("bench needs a NAME: `forebear bench --list` shows them")
     if name not in BENCHES:
         raise InputError(f"there is no benchmark '{name}'. {near_miss(name, BENCHES)}")
+    for option in options or {}:
+        if name not in WITH_OPTIONS:
+            raise InputError(f"--{option} belongs to `forebear bench {', '.join(WITH_OPTIONS)}`: leave it out")
     note(f"{name}: {BENCHES[name]}")
     started = time.perf_counter()
     with long_work(None, ""):
-        result = measure(name, _tell)
+        result = measure(name, _tell, **(options or {}))
     if as_json:
         say(json.dumps(result, indent=2))
         return

@@ -423,9 +423,11 @@ class Found:
                 that of the discovery.
             seed: the same data, seed and device give the same twin.
             progress: show a bar; None shows it when standard error is a terminal.
-            **settings: any field of `forebear.FlowSettings`, with defaults for longer training, `held_out`, and
-                `test`, the share of the rows, a fifth and at most 2,000 by default, that is set aside to judge the
-                twin on (`validate`); `test=0` trains on all rows.
+            **settings: `law`, "auto", "flow" or "blend" (networks and trees, weighed by held-out rows); `treat`, such
+                as {"y": "lattice"}, what the values of targets are where the twin would take them for something
+                else; any field of `forebear.FlowSettings`, which asks for a flow; `held_out`; `test`, the share of
+                the rows, a fifth and at most 2,000 by default, that is set aside to judge the twin on (`validate`);
+                `test=0` trains on all rows.
 
         A twin is made once: asked for again with the same arguments, it is the one that was made. With a run folder
         it is kept there, in RUN/twin, where `forebear sample` and `forebear report` find it, and asking for another

@@ -112,6 +112,7 @@ def sample(
     n: opt.Draws = "100",
     seed: opt.Seed = "0",
     out: opt.DrawsOut = None,
+    outside: opt.Beyond = "warn",
 ) -> None:
     """Draw from the twin of a run: its targets, given rows of their inputs.
 
@@ -119,7 +120,7 @@ def sample(
     """
     from forebear.cli.sample import run_sample
 
-    run_sample(run, given, parse_whole(n, "--n", 1), parse_whole(seed, "--seed", 0), out)
+    run_sample(run, given, parse_whole(n, "--n", 1), parse_whole(seed, "--seed", 0), out, outside)
 
 
 @app.command(epilog=examples.REPORT)

@@ -61,6 +61,7 @@ Run = Annotated[Path, Argument(metavar="RUN", help="A run folder, or a twin's.")
 Given = Annotated[Path, _column("Rows of inputs: a .csv or .parquet file.", "FILE")]
 Draws = Annotated[str, Option("--n", metavar="N", help="Draws per row.")]
 DrawsOut = Annotated[Path | None, _column("Write .csv or .parquet; default: csv on standard output.", "FILE")]
+Beyond = Annotated[str, _column("Rows far beyond the data: warn, raise (refuse them) or ignore.", "WORD")]
 
 ReportRun = Annotated[Path, Argument(metavar="RUN", help="A run folder.")]
 ReportOut = Annotated[Path | None, _column("The page; default: report.html in the run folder.", "FILE")]

@@ -5,9 +5,8 @@ from __future__ import annotations
 import os
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
 
-import numpy as np
 import pandas as pd
 
 import forebear
@@ -19,18 +18,20 @@ from forebear.storage.files import check_output
 from forebear.twin.store import has_twin
 
 if TYPE_CHECKING:
-    from forebear.twin.twin import Target, Twin
+    from forebear.twin.twin import Twin
 
 ENDINGS = (".csv", ".parquet")
 
 
-def run_sample(run: Path, given: Path, n: int, seed: int, out: Path | None) -> None:
+def run_sample(run: Path, given: Path, n: int, seed: int, out: Path | None, outside: str = "warn") -> None:
     """Check, fit or load, draw, write."""
     if out is not None:
         check_output(out, ENDINGS, "--out ")
+    if outside not in ("warn", "raise", "ignore"):
+        raise InputError(f"--outside must be warn, raise or ignore; got '{outside}'")
     with long_work(None, ""):
         twin = open_twin(run)
-        draws = long_table(twin, twin.sample(str(given), n=n, seed=seed))
+        draws = twin.sample(str(given), n=n, seed=seed, outside=cast(Any, outside), frame=True)
     if out is None:
         say(draws.to_csv(index=False).rstrip("\n"))
         return
@@ -51,21 +52,6 @@ def open_twin(run: Path) -> Twin:
         note(f"fitting the twin of this run; it will be kept in {kept}")
         twin = found.twin()
     return twin
-
-
-def long_table(twin: Twin, draws: np.ndarray) -> pd.DataFrame:
-    """One line per draw: the row of `given` it belongs to and its number, both from 1, and the targets."""
-    n, rows = draws.shape[:2]
-    table = {"row": np.repeat(np.arange(1, rows + 1), n), "draw": np.tile(np.arange(1, n + 1), rows)}
-    flat = draws.transpose(1, 0, 2).reshape(n * rows, -1)
-    return pd.DataFrame({**table, **{t.name: _cells(t, flat[:, i]) for i, t in enumerate(twin.outputs)}})
-
-
-def _cells(target: Target, values: np.ndarray) -> np.ndarray:
-    if target.levels:
-        return np.array(target.levels, dtype=object)[values.astype(int)]
-    lattice = target.dequantiser.values if target.dequantiser.kind == "lattice" else np.array([0.5])
-    return values.astype(np.int64) if (lattice == np.round(lattice)).all() else values
 
 
 def _write(table: pd.DataFrame, out: Path) -> None:

@@ -1,16 +1,31 @@
-"""Targets on a lattice, or with atoms, made continuous before a flow is fitted, and back."""
+"""Targets on a lattice, rounded, or with atoms, made continuous before a flow is fitted, and back.
+
+Rounded measurements are measurements: values on a decimal grid of which there are many are continuous, known to so
+many digits. Counts, grades and labels are a lattice: nothing lies between their values.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
+from forebear.data.grid import grid_step
+from forebear.errors import InputError, near_miss
+
+Kind = Literal["continuous", "lattice", "atoms"]
+KINDS: tuple[Kind, ...] = ("continuous", "lattice", "atoms")
 # A value is an atom when this share of the rows, and this many rows, hold it.
 ATOM_SHARE, ATOM_ROWS = 0.01, 10
 # Beside the atoms there is a continuous part if it has this share of the rows, and this many values.
 REST_SHARE, REST_VALUES = 0.05, 5
+# Values on a grid are rounded measurements once there are so many different ones. Counts go up in ones, and stay
+# counts for longer.
+ROUNDED_VALUES, COUNTED_VALUES = 30, 500
+# Among rounded values an atom is held by so many times the rows of any of its neighbours, so far to either side.
+STANDS_OUT, NEIGHBOURS = 4.0, 8
 
 
 def _none() -> np.ndarray:
@@ -24,17 +39,38 @@ class Dequantiser:
     "lattice": value `values[i]` fills the cell [`low[i]`, `high[i]`), and the cells leave no hole.
     "atoms": atom `values[i]` fills such a cell too; a value with i atoms below it moves by `shift[i]`.
     "continuous": nothing changes.
+    Values outside a lattice and atoms may be rounded, to multiples of `step`: they are then spread over what was
+    rounded to them, and stay where they are on the way back.
 
     >>> coin = find_atoms(np.array([0.0, 1.0] * 20))
     >>> coin.kind, coin.low, coin.high
     ('lattice', array([-0.5,  0.5]), array([0.5, 1.5]))
     """
 
-    kind: Literal["continuous", "lattice", "atoms"]
+    kind: Kind
     values: np.ndarray = field(default_factory=_none)
     low: np.ndarray = field(default_factory=_none)
     high: np.ndarray = field(default_factory=_none)
     shift: np.ndarray = field(default_factory=_none)
+    step: float = 0.0
+    """what continuous values were rounded to; 0 where they were not"""
+
+    @property
+    def taken_for(self) -> str:
+        """What the values were taken for, in words.
+
+        >>> find_atoms(np.array([0.0, 1.0] * 20)).taken_for
+        'a lattice of 2 values'
+        >>> find_atoms(np.random.default_rng(0).normal(size=10_000).round(2)).taken_for
+        'continuous, rounded to 0.01'
+        """
+        rounded = f", rounded to {self.step:g}" if self.step else ""
+        if self.kind == "lattice":
+            return f"a lattice of {len(self.values)} values"
+        if self.kind == "atoms":
+            shown = ", ".join(f"{value:g}" for value in self.values[:3])
+            return f"continuous{rounded}, with atoms at {shown}{', …' if len(self.values) > 3 else ''}"
+        return f"continuous{rounded}"
 
     def cells(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Where each value may land on the continuous scale: its cell, or a single point.
@@ -64,6 +100,12 @@ class Dequantiser:
         array([ 1.14, -0.23])
         """
         low, high = self.cells(y)
+        if self.kind != "lattice" and self.step:
+            # Half a step to either side of a value outside the atoms, which lie a whole one away.
+            jitter = self.step * (rng.random(low.shape) - 0.5)
+            if self.kind == "continuous":
+                return low + jitter
+            low, high = np.where(high > low, low, low + jitter), np.where(high > low, high, low + jitter)
         if self.kind == "continuous":
             return low
         # Half-open cells: a draw that rounds up to the far end would be the neighbour's.
@@ -90,27 +132,79 @@ class Dequantiser:
         return np.where(atom, self.values[here], y - self.shift[passed])
 
 
-def find_atoms(y: np.ndarray) -> Dequantiser:
+def find_atoms(y: np.ndarray, treat: str = "auto") -> Dequantiser:
     """What kind of values a target has, and the map that makes them continuous.
 
-    An atom is a value held by at least 1% of the rows and by 10 of them. If what lies outside the atoms is at
-    least 5% of the rows and half of it distinct, it is continuous; otherwise the target is a lattice.
+    Values on a decimal grid are rounded measurements when at least 30 of them differ, or 500 where they go up in ones
+    (counts); an atom is then a value that stands out among its neighbours. Elsewhere an atom is a value held by
+    at least 1% of the rows and by 10 of them. If what lies outside the atoms is at least 5% of the rows and half of
+    it distinct, it is continuous; otherwise the target is a lattice. `treat` overrules all this: "continuous",
+    "lattice" or "atoms".
 
     >>> y = np.random.default_rng(0).normal(size=1000)
-    >>> find_atoms(y).kind, find_atoms(y.round(1)).kind, find_atoms(np.maximum(y, 0)).kind
+    >>> find_atoms(y).kind, find_atoms(y.round()).kind, find_atoms(np.maximum(y, 0)).kind
     ('continuous', 'lattice', 'atoms')
+    >>> find_atoms(y.round(1)).kind, find_atoms(y.round(1)).step
+    ('continuous', 0.1)
+    >>> find_atoms(y.round(1), treat="lattice").kind
+    'lattice'
     """
     values, counts = np.unique(np.asarray(y, dtype=np.float64), return_counts=True)
     knot = _knots(values)
     held = np.bincount(knot, weights=counts)
-    rows = int(counts.sum())
-    atoms = held >= max(ATOM_ROWS, ATOM_SHARE * rows)
-    rest, distinct = held[~atoms].sum(), int((~atoms).sum())
-    if rest < REST_SHARE * rows or distinct < max(rest / 2, REST_VALUES):
+    step = grid_step(values)
+    if treat == "lattice":
         return _lattice(values, counts, knot)
-    if not atoms.any():
-        return Dequantiser("continuous")
+    if treat == "continuous":
+        return Dequantiser("continuous", step=step if _repeats(held) else 0.0)
+    many = len(held) >= (COUNTED_VALUES if step == 1 else ROUNDED_VALUES)
+    if step and many and _repeats(held):
+        return _rounded(values, counts, held, knot, step)
+    atoms = held >= max(ATOM_ROWS, ATOM_SHARE * counts.sum())
+    rest, distinct = held[~atoms].sum(), int((~atoms).sum())
+    enough = rest >= REST_SHARE * counts.sum() and distinct >= max(rest / 2, REST_VALUES)
+    if treat != "atoms" and not enough:
+        return _lattice(values, counts, knot)
+    if not atoms.any() or atoms.all():
+        return Dequantiser("continuous", step=step if atoms.all() else 0.0)
     return _atoms(values, counts, atoms[knot])
+
+
+def _repeats(held: np.ndarray) -> bool:
+    """Whether values come so often that rounding can be felt: a fiftieth of the rows repeats another."""
+    return len(held) < 0.98 * held.sum()
+
+
+def _rounded(values: np.ndarray, counts: np.ndarray, held: np.ndarray, knot: np.ndarray, step: float) -> Dequantiser:
+    """Measurements to so many digits, but for values that far more rows hold than their neighbours."""
+    padded = np.pad(held, NEIGHBOURS)
+    around = np.lib.stride_tricks.sliding_window_view(padded, 2 * NEIGHBOURS + 1)
+    others = np.delete(around, NEIGHBOURS, axis=1).max(axis=1)
+    atoms = (held >= max(ATOM_ROWS, ATOM_SHARE * counts.sum())) & (held > STANDS_OUT * others)
+    if not atoms.any():
+        return Dequantiser("continuous", step=step)
+    found = _atoms(values, counts, atoms[knot])
+    return Dequantiser("atoms", found.values, found.low, found.high, found.shift, step)
+
+
+def check_treat(treat: Mapping[str, Any], targets: Mapping[str, Any]) -> None:
+    """Refuse what is no target, or no way to treat one.
+
+    >>> check_treat({"y": "counts"}, {"y": None})
+    Traceback (most recent call last):
+    forebear.errors.InputError: treat: 'counts' for 'y'. Known: 'auto', 'continuous', 'lattice', 'atoms'.
+    """
+    if not isinstance(treat, Mapping):
+        raise InputError(f"treat must be a dict from targets to one of 'auto', {_listed()}; got {treat!r}")
+    for name, word in treat.items():
+        if name not in targets:
+            raise InputError(f"treat: no target '{name}'. {near_miss(str(name), list(targets))}")
+        if word not in ("auto", *KINDS):
+            raise InputError(f"treat: {word!r} for '{name}'. Known: 'auto', {_listed()}.")
+
+
+def _listed() -> str:
+    return ", ".join(f"'{kind}'" for kind in KINDS)
 
 
 def _knots(values: np.ndarray) -> np.ndarray:

@@ -126,7 +126,9 @@ def read(problem: Problem, number: int) -> Rows:
     fold = structure.folds(table.rows, problem.settings.folds, rng)
     targets = [question.target for question in problem.batches[number].questions]
     # A lattice or atoms would be fitted as spikes; a category's codes are a lattice.
-    y = {t: find_atoms(table.columns[t].values).spread(table.columns[t].values, rng) for t in targets}
+    columns = {t: table.columns[t] for t in targets}
+    treats = {t: "lattice" if column.levels else "auto" for t, column in columns.items()}
+    y = {t: find_atoms(c.values, treats[t]).spread(c.values, rng) for t, c in columns.items()}
     return Rows(table, fold, y, rng, structure)
 
 

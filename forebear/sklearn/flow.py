@@ -6,15 +6,17 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Self
 
 import numpy as np
-from scipy.special import ndtr, ndtri
+import pandas as pd
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.pipeline import Pipeline
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from forebear.data.table import read_columns
-from forebear.sklearn.frames import gather, read_problem, seed_of
+from forebear.errors import InputError
+from forebear.sklearn.frames import check_y, gather, has_labels, read_problem, seed_of
 from forebear.twin.fit import fit_twin
+from forebear.twin.intervals import mean_rule
 from forebear.twin.settings import TwinSettings
 from forebear.twin.twin import Twin
 
@@ -22,15 +24,18 @@ from forebear.twin.twin import Twin
 class ConditionalFlow(RegressorMixin, BaseEstimator):
     """A regressor that learns the whole law of y given X: means, quantiles, draws and densities.
 
-    X and y hold numbers. Several outputs have a law each, or one law together with `joint`.
+    X and y hold numbers; a data frame X may also hold categories (text, booleans, pandas categories). Several outputs
+    have a law each, or one law together with `joint`.
 
     Parameters:
-        steps: training steps.
-        width: units in a hidden layer of the network.
-        depth: hidden layers.
+        steps: training steps of a single flow. None, with `width` and `depth` None too, fits what held-out rows find
+            best: networks, networks that hear what trees say, and a forest, weighed against one another.
+        width: units in a hidden layer of a single flow.
+        depth: its hidden layers.
         joint: one law of all outputs together, so that draws carry their dependence.
         random_state: a whole number gives the same flow each time; None a new one.
-        settings: any other field of `forebear.FlowSettings` by name, such as `{"rate": 1e-3}`, and `held_out`.
+        settings: any other field of `forebear.FlowSettings` by name, such as `{"rate": 1e-3}`, and of a twin:
+            `held_out`, `law`, `treat`.
 
     Attributes:
         twin_: the `forebear.Twin` behind it.
@@ -53,9 +58,9 @@ class ConditionalFlow(RegressorMixin, BaseEstimator):
     def __init__(
         self,
         *,
-        steps: int = 4_000,
-        width: int = 64,
-        depth: int = 4,
+        steps: int | None = None,
+        width: int | None = None,
+        depth: int | None = None,
         joint: bool = False,
         random_state: int | np.random.RandomState | None = 0,
         settings: Mapping[str, Any] | None = None,
@@ -71,7 +76,7 @@ class ConditionalFlow(RegressorMixin, BaseEstimator):
         """Learn the law of y (rows,) or (rows, outputs) given X (rows, columns)."""
         problem = read_problem(self, X, y, numeric=True)
         named = {"steps": self.steps, "width": self.width, "depth": self.depth}
-        config = TwinSettings.resolve(gather(named, self.settings))
+        config = TwinSettings.resolve({name: v for name, v in gather(named, self.settings).items() if v is not None})
         self.twin_ = fit_twin(
             read_columns(problem.frame, "the table", problem.frame.columns),
             {output: problem.candidates for output in problem.outputs},
@@ -81,14 +86,19 @@ class ConditionalFlow(RegressorMixin, BaseEstimator):
         )
         self._varies = problem.varies
         self._one = problem.one
+        self._labelled = has_labels(X)
         return self
 
-    def predict(self, X: Any) -> np.ndarray:
+    def predict(self, X: Any, quantiles: float | Sequence[float] | None = None) -> np.ndarray:
         """Conditional means (rows,), or (rows, outputs) where y had two axes.
 
         Integrated over 64 quantiles, without chance (of a joint law: over those of 1,024 draws with a fixed seed).
+        With `quantiles` those instead, as `predict_quantiles` gives them: a pipeline passes this on, as in
+        `pipeline.predict(X, quantiles=[0.05, 0.95])`.
         """
-        levels, weights = _mean_rule()
+        if quantiles is not None:
+            return self.predict_quantiles(X, quantiles)
+        levels, weights = mean_rule()
         return np.tensordot(weights, self._quantiles(X, levels), axes=1)
 
     def predict_quantiles(self, X: Any, q: float | Sequence[float] = (0.05, 0.5, 0.95)) -> np.ndarray:
@@ -101,7 +111,7 @@ class ConditionalFlow(RegressorMixin, BaseEstimator):
     def sample(self, X: Any, n: int = 1, random_state: int | np.random.RandomState | None = 0) -> np.ndarray:
         """Draws of y (rows, n), or (rows, outputs, n)."""
         given = self._given(X)
-        draws = self.twin_.sample(given, n, seed_of(random_state))
+        draws = self.twin_.sample(given, n, seed_of(random_state), outside="ignore")
         return np.moveaxis(draws[..., 0] if self._one else draws, 0, -1)
 
     def log_prob(self, X: Any, y: Any) -> np.ndarray:
@@ -110,21 +120,30 @@ class ConditionalFlow(RegressorMixin, BaseEstimator):
         Of several outputs it is the sum, unless the law is `joint`.
         """
         check_is_fitted(self)
-        X, y = validate_data(self, X, y, dtype=np.float64, multi_output=True, y_numeric=True, reset=False)
-        return self.twin_.log_prob(X[:, self._varies], y.reshape(len(y), -1)).reshape(len(y), -1).sum(axis=1)
+        if self._labelled:
+            given, y = self._given(X), check_y(y, numeric=True)
+        else:
+            X, y = validate_data(self, X, y, dtype=np.float64, multi_output=True, y_numeric=True, reset=False)
+            given = X[:, self._varies]
+        return self.twin_.log_prob(given, y.reshape(len(y), -1)).reshape(len(y), -1).sum(axis=1)
 
     def score_log_prob(self, X: Any, y: Any) -> float:
         """Mean of `log_prob`: the larger, the better the whole law. `score` is R^2, which sees the mean alone."""
         return float(np.mean(self.log_prob(X, y)))
 
-    def _given(self, X: Any) -> np.ndarray:
+    def _given(self, X: Any) -> Any:
         check_is_fitted(self)
+        if self._labelled:
+            validate_data(self, X, reset=False, skip_check_array=True)
+            if not isinstance(X, pd.DataFrame):
+                raise InputError("X must be a data frame with the columns of the fit, some of which are categories")
+            return X.loc[:, list(self.twin_.inputs)]
         return np.asarray(validate_data(self, X, dtype=np.float64, reset=False))[:, self._varies]
 
     def _quantiles(self, X: Any, levels: np.ndarray) -> np.ndarray:
         """(len(levels), rows), or (len(levels), rows, outputs)."""
         given = self._given(X)
-        found = self.twin_.quantile(given, levels)
+        found = self.twin_.quantile(given, levels, outside="ignore")
         return found[..., 0] if self._one else found
 
     def __sklearn_tags__(self) -> Tags:
@@ -148,20 +167,3 @@ def log_prob_scorer(estimator: Any, X: Any, y: Any) -> float:
     if isinstance(estimator, Pipeline):
         last, X = estimator.steps[-1][1], estimator[:-1].transform(X)
     return last.score_log_prob(X, y)
-
-
-_CELLS = 64
-# Cells of equal mass under a normal this much wider than the latent: finer in the tails, which a mean feels.
-_WIDER = 1.4
-
-
-def _mean_rule() -> tuple[np.ndarray, np.ndarray]:
-    """Quantile levels and weights whose weighted sum is the mean.
-
-    The standard normal latent is cut into cells; each counts with its mass and stands at its own mean, so that the
-    rule is exact for a normal law.
-    """
-    edges = _WIDER * ndtri(np.linspace(0, 1, _CELLS + 1))
-    weights = np.diff(ndtr(edges))
-    density = np.exp(-(edges**2) / 2) / np.sqrt(2 * np.pi)
-    return ndtr(-np.diff(density) / weights), weights

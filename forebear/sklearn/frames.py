@@ -8,8 +8,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
-from sklearn.utils import check_random_state
-from sklearn.utils.validation import validate_data
+from pandas.api.types import is_bool_dtype, is_numeric_dtype
+from sklearn.utils import check_array, check_random_state
+from sklearn.utils.validation import check_consistent_length, validate_data
 
 from forebear.errors import InputError, listed
 
@@ -39,20 +40,59 @@ def read_problem(estimator: Any, X: Any, y: Any, *, numeric: bool) -> Problem:
     Without `numeric`, y may hold labels.
     """
     own = _output_names(y)
+    if has_labels(X):
+        return _read_labelled(estimator, X, y, own, numeric)
     X, y = validate_data(
         estimator, X, y, dtype=np.float64, multi_output=True, y_numeric=numeric, ensure_min_samples=2
     )
     if not isinstance(y, np.ndarray):
         raise InputError("y is sparse: give it as a dense array")
     inputs = _input_names(estimator)
+    varies = np.ptp(X, axis=0) > 0
+    cells: dict[str, Any] = {name: X[:, i] for i, name in enumerate(inputs) if varies[i]}
+    return _problem(cells, inputs, varies, y, own)
+
+
+def has_labels(X: Any) -> bool:
+    """Whether it is a data frame with columns that are not numbers: categories.
+
+    >>> has_labels(pd.DataFrame({"a": [1.0], "b": ["u"]})), has_labels(pd.DataFrame({"a": [1.0]}))
+    (True, False)
+    """
+    return isinstance(X, pd.DataFrame) and not all(
+        is_numeric_dtype(dtype) and not is_bool_dtype(dtype) for dtype in X.dtypes
+    )
+
+
+def check_y(y: Any, *, numeric: bool) -> np.ndarray:
+    """The outputs, of one axis or two, without gaps."""
+    dtype: Any = np.float64 if numeric else None
+    return np.asarray(check_array(y, ensure_2d=False, dtype=dtype, input_name="y"))
+
+
+def _read_labelled(estimator: Any, X: pd.DataFrame, y: Any, own: list[str] | None, numeric: bool) -> Problem:
+    """The same for a frame with categories, whose cells the table reader checks."""
+    untyped: Any = X
+    validate_data(estimator, untyped, skip_check_array=True)
+    y = check_y(y, numeric=numeric)
+    check_consistent_length(X, y)
+    inputs = _input_names(estimator)
+    varies = np.array([X[name].nunique(dropna=False) > 1 for name in X.columns])
+    cells = {
+        name: X[name].reset_index(drop=True) for name, own_varies in zip(inputs, varies, strict=True) if own_varies
+    }
+    return _problem(cells, inputs, varies, y, own)
+
+
+def _problem(
+    cells: dict[str, Any], inputs: tuple[str, ...], varies: np.ndarray, y: np.ndarray, own: list[str] | None
+) -> Problem:
     columns = np.reshape(y, (len(y), -1))
     default = ["y"] if columns.shape[1] == 1 else [f"y{i}" for i in range(columns.shape[1])]
     outputs = _free(own or default, inputs)
     for name, values in zip(outputs, columns.T, strict=True):
         if (values == values[0]).all():
             raise InputError(f"'{name}' is {values[0]} in every row that is fitted: there is no law of it to find")
-    varies = np.ptp(X, axis=0) > 0
-    cells: dict[str, Any] = {name: X[:, i] for i, name in enumerate(inputs) if varies[i]}
     # A list, so that pandas finds the type of each output of an array of objects.
     cells |= {name: pd.Series(columns[:, i].tolist()) for i, name in enumerate(outputs)}
     return Problem(pd.DataFrame(cells), inputs, varies, outputs, y.ndim == 1)

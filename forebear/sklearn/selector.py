@@ -11,13 +11,13 @@ import pandas as pd
 from sklearn.base import BaseEstimator
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils import Tags
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from forebear.api.discover import discover
 from forebear.api.found import Found
 from forebear.data.question import FEWEST_ROWS, ROWS_PER_INPUT
 from forebear.discovery.choose import Rule
-from forebear.sklearn.frames import Problem, gather, read_problem, seed_of
+from forebear.sklearn.frames import Problem, gather, has_labels, read_problem, seed_of
 
 
 class AncestorSelector(SelectorMixin, BaseEstimator):
@@ -132,6 +132,14 @@ class AncestorSelector(SelectorMixin, BaseEstimator):
         self.pvalues_ = _evidence(problem, found, "p_value", np.fmin)
         self.effects_ = _evidence(problem, found, "effect", np.fmax)
         return self
+
+    def transform(self, X: Any) -> Any:
+        """The chosen columns of X; of a frame with categories as a frame."""
+        if not has_labels(X):
+            return super().transform(X)
+        check_is_fitted(self)
+        validate_data(self, X, reset=False, skip_check_array=True)
+        return X.loc[:, self.support_]
 
     def _get_support_mask(self) -> np.ndarray:
         check_is_fitted(self)

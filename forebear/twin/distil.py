@@ -49,7 +49,8 @@ def distil(twin: Twin, rows: int, steps: int, seed: int, tick: Callable[[float],
     learn = _learn_law if twin.joint else _learn_map
     settings = FlowSettings(steps=int(steps), batch=256, rate=1e-2, averaging=0.998)
     model = learn(lessons, twin, settings, rng, tick)
-    student = replace(twin, model=model, distillation=None)
+    # Its latents of the rows set aside would be others, and those rows are not at hand.
+    student = replace(twin, model=model, distillation=None, aside=np.zeros((0, len(twin.outputs))))
     return replace(student, distillation=_errors(twin, student, rng))
 
 

@@ -148,7 +148,7 @@ class Dynamics:
         """State -> its target, and whether that is added."""
         movers: dict[str, tuple[str, bool]] = {}
         for target in twin.targets:
-            name = self.targets.get(target) or _moved(target, state)
+            name = self.targets.get(target) or moved(target, state)
             if name is None or name not in state:
                 if partial:
                     continue
@@ -197,7 +197,7 @@ def _split(column: str) -> tuple[str, int]:
     return base, int(lag)
 
 
-def _moved(target: str, known: Iterable[str]) -> str | None:
+def moved(target: str, known: Iterable[str]) -> str | None:
     """The one of the known variables that a target moves, by its name."""
     bases = [target.removeprefix(prefix) for prefix in ("next_", "d_", "d") if target.startswith(prefix)]
     return next((base for base in bases if base in known), None)
@@ -205,7 +205,7 @@ def _moved(target: str, known: Iterable[str]) -> str | None:
 
 def _state_of(target: str, known: Iterable[str]) -> str:
     """The same where states are not known; one that is no input of the twin must follow the names of `lagged`."""
-    name = _moved(target, known)
+    name = moved(target, known)
     if name is not None:
         return name
     for prefix in ("next_", "d_"):

@@ -8,8 +8,10 @@ from dataclasses import replace
 import jax.numpy as jnp
 import numpy as np
 import pandas as pd
+from scipy.special import ndtri
 
-from forebear.data.dequantise import Dequantiser, find_atoms
+from forebear.data.column import Column
+from forebear.data.dequantise import Dequantiser, check_treat, find_atoms
 from forebear.data.scaling import ColumnCode
 from forebear.data.table import Table, fingerprint
 from forebear.errors import InputError, check_whole, near_miss
@@ -22,12 +24,15 @@ from forebear.run.compiled import spare_maps
 from forebear.run.notes import told
 from forebear.twin.law import ForeignLaw
 from forebear.twin.model import FlowModel, SamplerModel, TwinModel, masked
+from forebear.twin.route import blends_at_once, fit_blends, trees_win
 from forebear.twin.settings import TwinSettings
 from forebear.twin.twin import Target, Twin
 
 _MOST_HELD_OUT, _MOST_TESTED = 4_096, 2_000
 # Rows of inputs that a twin takes along, to be distilled on.
 _MOST_KEPT = 8_192
+# The mean of a law is about that of its values at these latents.
+_MEAN_LATENTS = ndtri((np.arange(10) + 0.5) / 10)
 
 
 def fit_twin(
@@ -60,28 +65,36 @@ def fit_twin(
     """
     check_whole("seed", seed, 0)
     _check_units(units or {}, table)
+    check_treat(settings.treat, ancestors)
     spare_maps()
     whole, test_rows = table, _set_aside(table, settings.test, seed)
     if len(test_rows):
         table = table.take(np.setdiff1d(np.arange(table.rows), test_rows))
     rng = np.random.default_rng(seed)
-    dequantisers = [find_atoms(table.columns[target].values) for target in ancestors]
+    dequantisers = [_values_of(table.columns[target], settings) for target in ancestors]
     y = [d.spread(table.columns[t].values, rng) for t, d in zip(ancestors, dequantisers, strict=True)]
     tasks = _tasks(ancestors, table, joint)
     stacked = [np.stack(y, axis=1)] if joint else [values[:, None] for values in y]
     rows, held_out = _split(table.rows, settings.held_out, rng)
     fit_seed = int(rng.integers(2**31))
     fitter = find_sampler(sampler, settings.flow)
-    if isinstance(fitter, NetworkSampler):
+    middle = [_middle(d, table.columns[t].values) for t, d in zip(ancestors, dequantisers, strict=True)]
+    blend = _blends(table, tasks, joint, settings, fitter)
+    if blend:
+        model = fit_blends(table, tasks, y, middle, fit_seed, tick)
+        columns, centre, scale = model.encoder.codes, model.centre, model.scale
+    elif isinstance(fitter, NetworkSampler):
         fitter = replace(fitter, settings=settings.flow)
         lessons = fitter.prepare(table, tasks, stacked, rows, held_out, seed=fit_seed)
         laws = lessons.laws(told(fit(lessons.training, tick)))
         columns, model = laws[0].encoder.codes, _model(laws, fitter)
         centre, scale = (np.concatenate([getattr(law, name) for law in laws]) for name in ("centre", "scale"))
+        if blend is None and held_out is not None and _rough(laws, table, y, rows, held_out, fit_seed):
+            model = fit_blends(table, tasks, y, middle, fit_seed, tick)
     else:
         columns, model = _foreign(table, tasks, stacked, fitter, fit_seed)
         centre, scale = np.mean(y, axis=1), np.std(y, axis=1)
-    return Twin(
+    twin = Twin(
         columns,
         _targets(table, list(ancestors), dequantisers, centre, scale),
         {target: task.inputs for task in tasks for target in task.targets},
@@ -93,7 +106,63 @@ def fit_twin(
         dict(units or {}),
         test_rows=test_rows,
         table=fingerprint(whole),
+        aside=np.zeros((0, len(ancestors))),
     )
+    return replace(twin, aside=_latents_of(twin, whole.take(test_rows), seed)) if len(test_rows) else twin
+
+
+def _latents_of(twin: Twin, aside: Table, seed: int) -> np.ndarray:
+    """Latents (rows, targets) of rows that no training has seen; none where the law is no quantile map."""
+    if twin.joint or "pull" in twin.law.lacks or not twin.law_rises:
+        return np.zeros((0, len(twin.outputs)))
+    y = aside.matrix(list(twin.targets))
+    return twin.latent(aside.matrix(list(twin.inputs)), y, seed=seed)
+
+
+def _values_of(column: Column, settings: TwinSettings) -> Dequantiser:
+    """What the values of a target are taken for; the codes of a category are a lattice, however many there are."""
+    return find_atoms(column.values, "lattice" if column.levels else settings.treat.get(column.name, "auto"))
+
+
+def _middle(dequantiser: Dequantiser, values: np.ndarray) -> np.ndarray:
+    """Values on the continuous scale, without chance."""
+    low, high = dequantiser.cells(values)
+    return (low + high) / 2
+
+
+def _blends(
+    table: Table, tasks: Sequence[Task], joint: bool, settings: TwinSettings, fitter: Sampler | NetworkSampler
+) -> bool | None:
+    """Whether to fit a blend; None: a flow first, and then see."""
+    if settings.law == "blend":
+        if joint:
+            raise InputError("law='blend' knows each target alone: leave joint=True out, or ask for law='flow'")
+        if type(fitter) is not FlowSampler:
+            raise InputError("law='blend' chooses its learners itself: leave sampler= out, or law='blend'")
+        return True
+    if settings.law == "flow" or type(fitter) is not FlowSampler:
+        return False
+    return blends_at_once(table, tasks, joint)
+
+
+def _rough(
+    laws: Sequence[NetworkLaw],
+    table: Table,
+    y: Sequence[np.ndarray],
+    rows: np.ndarray,
+    held_out: np.ndarray,
+    seed: int,
+) -> bool:
+    """Whether trees see more than the flow in the law of one target at least."""
+    for law, values in zip(laws, y, strict=True):
+        given = table.take(held_out).frame(law.inputs)
+        draws = [law.push(given, np.full((len(given), 1), z)) for z in _MEAN_LATENTS]
+        seen = law.encoder.single(table.matrix([c.name for c in law.encoder.codes]))[
+            :, law.encoder.mask(law.inputs) > 0
+        ]
+        if trees_win(seen, values, rows, held_out, np.mean(draws, axis=0)[:, 0], seed):
+            return True
+    return False
 
 
 def _set_aside(table: Table, share: float, seed: int) -> np.ndarray:

@@ -39,6 +39,8 @@ def read_matrix(data: Any, columns: Sequence[Described], what: str) -> np.ndarra
     """
     if _is_array(data):
         return _from_array(data, columns, what)
+    if isinstance(data, Mapping):
+        data = _listed(data)
     if isinstance(data, pd.Series) and len(columns) == 1:
         data = {columns[0].name: data}
     if not columns and isinstance(data, pd.DataFrame):
@@ -52,6 +54,17 @@ def read_matrix(data: Any, columns: Sequence[Described], what: str) -> np.ndarra
             raise InputError(f"{where}: no column '{column.name}'. {near_miss(column.name, frame.columns)}")
     read = [_numbers(cells_of(frame, c.name), c, f"{where}: column '{c.name}'") for c in columns]
     return np.stack(read, axis=1) if read else np.zeros((len(frame), 0))
+
+
+def _listed(data: Mapping[Any, Any]) -> Mapping[Any, Any]:
+    """A dict of columns, a single value standing for as many as the others have.
+
+    >>> _listed({"a": 1.0, "b": [2, 3]})
+    {'a': [1.0, 1.0], 'b': [2, 3]}
+    """
+    single = [name for name, cells in data.items() if np.ndim(cells) == 0]
+    rows = max((len(cells) for name, cells in data.items() if name not in single), default=1)
+    return {name: [cells] * rows if name in single else cells for name, cells in data.items()} if single else data
 
 
 def _is_array(data: Any) -> bool:

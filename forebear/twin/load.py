@@ -20,6 +20,8 @@ from forebear.kinds import check_kinds
 from forebear.storage.arrays import load_arrays
 from forebear.storage.files import read_json
 from forebear.storage.records import from_record
+from forebear.twin.blend import BlendLaw
+from forebear.twin.blend_store import restore_blends
 from forebear.twin.model import FlowModel, SamplerModel, TwinModel
 from forebear.twin.settings import TwinSettings
 from forebear.twin.spline import SplineModel
@@ -61,7 +63,7 @@ def _restore(record: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> Twi
     outputs = tuple(
         Target(
             t.name,
-            Dequantiser(t.kind, *(arrays[f"target.{place}.{table}"] for table in TABLES)),
+            Dequantiser(t.kind, *(arrays[f"target.{place}.{table}"] for table in TABLES), step=t.step),
             t.centre,
             t.scale,
             t.levels,
@@ -70,24 +72,27 @@ def _restore(record: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> Twi
         for place, t in enumerate(from_record(tuple[StoredTarget, ...], record["targets"]))
     )
     # A twin saved before rows were set aside has none.
-    shares = {"held_out": float(record["settings"]["held_out"]), "test": float(record["settings"].get("test", 0.0))}
+    asked = record["settings"]
+    shares = {"held_out": float(asked["held_out"]), "test": float(asked.get("test", 0.0))}
+    treat = from_record(dict[str, str], asked.get("treat", {}))
     twin = Twin(
         columns,
         outputs,
         from_record(dict[str, tuple[str, ...]], record["ancestors"]),
-        _model(record, arrays, flow),
+        _model(record, arrays, flow, columns, outputs),
         bool(record["joint"]),
         from_record(tuple[Range | None, ...], record["ranges"]),
         arrays["rows"],
-        TwinSettings(flow, **shares),
+        TwinSettings(flow, **shares, law=asked.get("law", "flow"), treat=treat),
         dict(record["units"]),
         record["distillation"],
         arrays.get("test_rows", np.zeros(0, np.int64)),
         str(record.get("table", "")),
+        arrays.get("aside", np.zeros((0, len(outputs)))),
     )
     _check_parts(twin)
     # Weights of another shape would fail only when they are used, and then not in one line.
-    twin.sample(np.zeros((1, len(columns))), n=1)
+    twin.sample(np.zeros((1, len(columns))), n=1, outside="ignore")
     return twin
 
 
@@ -99,8 +104,8 @@ def _check_parts(twin: Twin) -> None:
     """What fits together in a twin that was saved whole, or a ValueError."""
     names = {column.name for column in twin.columns}
     numbers = [n for t in twin.outputs for n in (t.centre, t.scale)] + [c.scale for c in twin.columns]
-    networks = networks_of(twin).networks
-    weights = (*networks.weights, *networks.biases)
+    networks = None if isinstance(twin.model, BlendLaw) else networks_of(twin).networks
+    weights = [] if networks is None else [*networks.weights, *networks.biases]
     if not (
         twin.outputs
         and all(np.isfinite(numbers))
@@ -111,6 +116,8 @@ def _check_parts(twin: Twin) -> None:
         and all(set(inputs) <= names for inputs in twin.ancestors.values())
         and twin.rows.ndim == 2
         and twin.test_rows.ndim == 1
+        and twin.aside.ndim == 2
+        and twin.aside.shape[1] == len(twin.outputs)
         and twin.test_rows.dtype.kind == "i"
         and twin.rows.shape[1] == len(names) == len(twin.columns)
         and all(len(array) == len(weights[0]) and bool(jnp.isfinite(array).all()) for array in weights)
@@ -120,7 +127,16 @@ def _check_parts(twin: Twin) -> None:
         raise ValueError("parts of different twins")
 
 
-def _model(record: Mapping[str, Any], arrays: Mapping[str, np.ndarray], flow: FlowSettings) -> TwinModel:
+def _model(
+    record: Mapping[str, Any],
+    arrays: Mapping[str, np.ndarray],
+    flow: FlowSettings,
+    columns: tuple[ColumnCode, ...],
+    outputs: tuple[Target, ...],
+) -> TwinModel | BlendLaw:
+    if record["model"] == "blend":
+        centre, scale = (np.array([getattr(target, name) for target in outputs]) for name in ("centre", "scale"))
+        return restore_blends(record["blends"], arrays, columns, centre, scale)
     layers = range(record["layers"])
     networks = Network(
         tuple(jnp.asarray(arrays[f"weights.{layer}"]) for layer in layers),

@@ -16,6 +16,8 @@ from forebear.flow.samplers import SAMPLERS
 from forebear.storage.arrays import save_arrays
 from forebear.storage.files import read_json, write_json
 from forebear.storage.records import to_record
+from forebear.twin.blend import BlendLaw
+from forebear.twin.blend_store import blend_arrays, blend_records
 from forebear.twin.model import FlowModel, SamplerModel, TwinModel
 from forebear.version import __version__
 
@@ -85,18 +87,19 @@ class StoredTarget(NamedTuple):
     scale: float
     levels: tuple[object, ...]
     open_ends: tuple[bool, bool]
+    step: float = 0.0
 
 
 def _record(twin: Twin) -> dict[str, Any]:
-    model = networks_of(twin)
     return {
         "format": FORMAT,
         "version": __version__,
-        "model": _word(model),
         "joint": twin.joint,
         "inputs": to_record(twin.columns),
         "targets": [
-            to_record(StoredTarget(t.name, t.dequantiser.kind, t.centre, t.scale, t.levels, t.open_ends))
+            to_record(
+                StoredTarget(t.name, t.dequantiser.kind, t.centre, t.scale, t.levels, t.open_ends, t.dequantiser.step)
+            )
             for t in twin.outputs
         ],
         "ancestors": to_record(twin.ancestors),
@@ -105,10 +108,22 @@ def _record(twin: Twin) -> dict[str, Any]:
             **asdict(twin.settings.flow),
             "held_out": twin.settings.held_out,
             "test": twin.settings.test,
+            "law": twin.settings.law,
+            "treat": dict(twin.settings.treat),
         },
         "units": dict(twin.units),
         "distillation": twin.distillation,
         "table": twin.table,
+        **_model_record(twin),
+    }
+
+
+def _model_record(twin: Twin) -> dict[str, Any]:
+    if isinstance(twin.model, BlendLaw):
+        return {"model": "blend", "blends": blend_records(twin.model)}
+    model = networks_of(twin)
+    return {
+        "model": _word(model),
         "layers": len(model.networks.weights),
         "activation": model.networks.activation,
         "shape": model.shape,
@@ -116,12 +131,17 @@ def _record(twin: Twin) -> dict[str, Any]:
 
 
 def _arrays(twin: Twin) -> dict[str, np.ndarray]:
-    arrays, model = {"rows": twin.rows, "test_rows": np.asarray(twin.test_rows, np.int64)}, networks_of(twin)
-    if isinstance(model, SamplerModel):
-        arrays["seen"] = np.asarray(model.seen)
-    for kind in ("weights", "biases"):
-        for place, array in enumerate(getattr(model.networks, kind)):
-            arrays[f"{kind}.{place}"] = np.asarray(array)
+    arrays = {"rows": twin.rows, "test_rows": np.asarray(twin.test_rows, np.int64)}
+    arrays["aside"] = twin.aside
+    if isinstance(twin.model, BlendLaw):
+        arrays |= blend_arrays(twin.model)
+    else:
+        model = networks_of(twin)
+        if isinstance(model, SamplerModel):
+            arrays["seen"] = np.asarray(model.seen)
+        for kind in ("weights", "biases"):
+            for place, array in enumerate(getattr(model.networks, kind)):
+                arrays[f"{kind}.{place}"] = np.asarray(array)
     for place, target in enumerate(twin.outputs):
         for table in TABLES:
             arrays[f"target.{place}.{table}"] = getattr(target.dequantiser, table)

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
 import pandas as pd
@@ -20,12 +20,15 @@ from forebear.kinds.kind import Range as Range
 from forebear.run.events import progress as show_progress
 from forebear.storage.memory import check_room
 from forebear.twin import mass
+from forebear.twin.blend import BlendLaw
 from forebear.twin.core import Core, make_core
 from forebear.twin.distil import distil
 from forebear.twin.dynamics import Dynamics
 from forebear.twin.encode import OutputCode
 from forebear.twin.export import export, export_onnx
 from forebear.twin.given import read_matrix
+from forebear.twin.intervals import Outside, check_level, check_outside, conformal_latents, mean_rule
+from forebear.twin.labelled import long_table
 from forebear.twin.law import ForeignLaw, ModelLaw, Part, TwinLaw
 from forebear.twin.model import TwinModel
 from forebear.twin.move import Rest
@@ -84,8 +87,9 @@ class Twin:
     outputs: tuple[Target, ...]
     ancestors: Mapping[str, tuple[str, ...]]
     """target -> the input columns it depends on"""
-    model: TwinModel | ForeignLaw
-    """networks, or laws that a sampler of the user's has fitted; `law` is the same to both"""
+    model: TwinModel | BlendLaw | ForeignLaw
+    """networks, a blend of networks and trees, or laws that a sampler of the user's has fitted; `law` is the same to
+    all of them"""
     joint: bool
     """one law of all targets together, rather than one law per target"""
     ranges: tuple[Range | None, ...]
@@ -102,6 +106,9 @@ class Twin:
     `Found.validate` judges it on them"""
     table: str = ""
     """fingerprint of the table that it was fitted on, in which `test_rows` count"""
+    aside: np.ndarray = field(default_factory=lambda: np.zeros((0, 1)))
+    """(rows, targets) latents of the rows that were set aside, for intervals with a guarantee; none where there are
+    no such rows, or the law is no quantile map"""
 
     def __repr__(self) -> str:
         laws = [f"{target} <- {', '.join(names) or 'nothing'}" for target, names in self.ancestors.items()]
@@ -128,6 +135,11 @@ class Twin:
         return {column.name: column.levels for column in (*self.columns, *self.outputs) if column.levels}
 
     @property
+    def taken_for(self) -> dict[str, str]:
+        """What the values of each target were taken for; `treat={"y": "continuous"}` sets it in a fit."""
+        return {target.name: target.dequantiser.taken_for for target in self.outputs}
+
+    @property
     def support(self) -> pd.DataFrame:
         """Where the training data lies: low, high and quantiles, a row for each input that is a number."""
         known = {name: r for name, r in zip(self.inputs, self.ranges, strict=True) if r is not None}
@@ -135,16 +147,37 @@ class Twin:
         cells = [[r.low, *r.quantiles, r.high] for r in known.values()]
         return pd.DataFrame(cells, index=list(known), columns=columns)
 
-    def sample(self, given: Any, n: int = 100, seed: int = 0) -> np.ndarray:
-        """Draws (n, rows, targets); the same seed gives the same draws."""
+    @overload
+    def sample(
+        self, given: Any, n: int = 100, seed: int = 0, *, outside: Outside = "warn", frame: Literal[False] = False
+    ) -> np.ndarray: ...
+    @overload
+    def sample(
+        self, given: Any, n: int = 100, seed: int = 0, *, outside: Outside = "warn", frame: Literal[True]
+    ) -> pd.DataFrame: ...
+    def sample(
+        self, given: Any, n: int = 100, seed: int = 0, *, outside: Outside = "warn", frame: bool = False
+    ) -> np.ndarray | pd.DataFrame:
+        """Draws (n, rows, targets); the same seed gives the same draws.
+
+        Arguments:
+            outside: what to do about rows that lie half a deviation or more beyond the data: "warn", "raise" or
+                "ignore".
+            frame: a data frame instead, a line per draw: row and draw, both from 1, and the targets, categories by
+                their labels.
+        """
         check_whole("n", n, 1)
         check_whole("seed", seed, 0)
         x = read_matrix(given, self.columns, "given")
+        check_outside(self, x, outside)
         check_room(f"n={n} for {len(x)} rows", int(n) * len(x) * len(self.outputs))
         z = np.random.default_rng(seed).standard_normal((n, len(x), self.law.latents), np.float32)
-        return self._values(self.law.push(x, z))
+        draws = self._values(self.law.push(x, z))
+        return long_table(self, draws) if frame else draws
 
-    def quantile(self, given: Any, q: float | Sequence[float] | np.ndarray) -> np.ndarray:
+    def quantile(
+        self, given: Any, q: float | Sequence[float] | np.ndarray, *, outside: Outside = "warn"
+    ) -> np.ndarray:
         """Conditional quantiles (len(q), rows, targets), or (rows, targets) for a single q.
 
         Where the law is not a quantile map they are estimated from 1,024 draws at each row: for a joint twin, of each
@@ -153,12 +186,40 @@ class Twin:
         levels = np.atleast_1d(np.asarray(q, float))
         if levels.ndim != 1 or not ((levels > 0) & (levels < 1)).all():
             raise InputError(f"quantiles must lie strictly between 0 and 1; got {q!r}")
+        x = read_matrix(given, self.columns, "given")
+        check_outside(self, x, outside)
         if self.law_rises:
-            found = self.at_latents(given, np.broadcast_to(ndtri(levels)[:, None, None], (len(levels), 1, 1)))
+            found = self.at_latents(x, np.broadcast_to(ndtri(levels)[:, None, None], (len(levels), 1, 1)))
         else:
-            draws = self.sample(given, _QUANTILE_DRAWS if self.law.latents else 1)
+            draws = self.sample(x, _QUANTILE_DRAWS if self.law.latents else 1, outside="ignore")
             found = np.quantile(draws, levels, axis=0, method="inverted_cdf")
         return found[0] if np.ndim(q) == 0 else found
+
+    def mean(self, given: Any, *, outside: Outside = "warn") -> np.ndarray:
+        """Conditional means (rows, targets), integrated over quantiles; of a category the mean of its codes."""
+        levels, weights = mean_rule()
+        return np.tensordot(weights, self.quantile(given, levels, outside=outside), axes=1)
+
+    def interval(
+        self, given: Any, level: float = 0.9, *, guarantee: bool = False, outside: Outside = "warn"
+    ) -> np.ndarray:
+        """Lower and upper ends (2, rows, targets) of the central interval: `low, high = twin.interval(rows, 0.9)`.
+
+        With `guarantee` the interval is widened, or narrowed, until rows that were set aside say that a share `level`
+        of new rows lies inside (split conformal prediction). It holds for rows exchangeable with those set aside,
+        over all of them together, for each target alone; where rows depend on one another, in time or in groups, it
+        holds on average over a table like that of the twin, and not for later rows or new groups. It needs a twin
+        with rows set aside, as `found.twin()` has them (`test`); those rows cannot judge the interval any more.
+        """
+        share = check_level(level)
+        if not guarantee:
+            return self.quantile(given, [(1 - share) / 2, (1 + share) / 2], outside=outside)
+        if self.joint or not self.law_rises:
+            raise InputError("guarantee=True needs a law that rises with a latent of each target: leave joint out")
+        reach = conformal_latents(self.aside, share)
+        x = read_matrix(given, self.columns, "given")
+        check_outside(self, x, outside)
+        return self.at_latents(x, np.stack([-reach, reach])[:, None])
 
     def latent(self, given: Any, y: Any, seed: int = 0) -> np.ndarray:
         """Latents (rows, targets) of observed targets; standard normal, whatever the inputs, when the twin is right.
@@ -203,15 +264,18 @@ class Twin:
         the data does not have is an error.
         """
         x = read_matrix(given, self.columns, "given")
-        low, high = self._ends
+        low, high = self.ends
         return np.max(np.maximum(low - x, x - high) / self._scale, axis=1, initial=0.0)
 
     def core(self) -> Core:
         """The twin as a pure JAX function, for rollouts and planners that compile it into their own loops.
 
         `core.push(core.params, x, z)` turns raw inputs x (rows, inputs) and latents z (rows, core.latents) into raw
-        targets (rows, targets), in single precision; categories are codes on both sides.
+        targets (rows, targets), in single precision; categories are codes on both sides. Compiled code cannot ask
+        trees: of a blend this is the core of its student (`distil`), which is made on the first call and kept.
         """
+        if isinstance(self.model, BlendLaw):
+            return self._student.core()
         self.demand("networks", "core, for rollouts, environments and planners,")
         return self._core
 
@@ -317,7 +381,8 @@ class Twin:
     def save(self, folder: str | Path) -> None:
         """Write the twin to a folder of its own: weights as safetensors, the rest as JSON. `forebear.load_twin`
         reads it back."""
-        self.demand("networks", "save")
+        if not isinstance(self.model, BlendLaw):
+            self.demand("networks", "save")
         save_twin(self, folder)
 
     @cached_property
@@ -362,18 +427,23 @@ class Twin:
         return "pull" not in self.law.lacks and (self.joint or self.law_rises)
 
     @cached_property
+    def _student(self) -> Twin:
+        return self.distil(progress=False)
+
+    @cached_property
     def _core(self) -> Core:
         centre, scale = (np.array([getattr(target, name) for target in self.outputs]) for name in ("centre", "scale"))
         outputs = OutputCode.of(centre, scale, [target.collapser for target in self.outputs])
         assert isinstance(self.model, TwinModel)
-        return make_core(self.encoder.numbers, self.model, outputs, *self._ends, self._scale)
+        return make_core(self.encoder.numbers, self.model, outputs, *self.ends, self._scale)
 
     @property
     def _scale(self) -> np.ndarray:
         return np.array([column.scale for column in self.columns])
 
     @property
-    def _ends(self) -> tuple[np.ndarray, np.ndarray]:
+    def ends(self) -> tuple[np.ndarray, np.ndarray]:
+        """The least and the greatest value of each input in the data; infinite where it has none."""
         low = np.array([-np.inf if r is None else r.low for r in self.ranges])
         return low, np.array([np.inf if r is None else r.high for r in self.ranges])
 

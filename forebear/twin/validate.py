@@ -117,7 +117,7 @@ def validate(twin: Twin, held_out: Any, *, full: Twin | None, exact: Any, seed: 
     frame, _ = open_frame(held_out)
     y = read_matrix(frame, twin.outputs, "held_out")
     rng = np.random.default_rng(seed)
-    draws = twin.sample(frame, n=_DRAWS, seed=seed)
+    draws = twin.sample(frame, n=_DRAWS, seed=seed, outside="ignore")
     # The latents of a joint law belong to no target alone, and some laws have no way back to them: there a value's
     # place is that among the draws.
     if twin.law_rises and "pull" not in twin.law.lacks:
@@ -160,7 +160,7 @@ def _ranks(draws: np.ndarray, y: np.ndarray, rng: np.random.Generator) -> np.nda
 def _losses_of_full(twin: Twin, full: Twin, frame: pd.DataFrame, y: np.ndarray, seed: int) -> np.ndarray:
     if not set(twin.targets) <= set(full.targets):
         raise InputError(f"full must have the targets of the twin, {list(twin.targets)}; got {list(full.targets)}")
-    draws = full.sample(frame, n=_DRAWS, seed=seed)
+    draws = full.sample(frame, n=_DRAWS, seed=seed, outside="ignore")
     places = [full.targets.index(target) for target in twin.targets]
     return np.stack([crps(draws[..., place], y[:, i]) for i, place in enumerate(places)], axis=1)
 
@@ -180,7 +180,7 @@ def _exact(twin: Twin, exact: Any, frame: pd.DataFrame, rng: np.random.Generator
     """Input by input, as published: mean over inputs of W1 between so many draws and the exact quantiles."""
     some = frame.iloc[np.sort(rng.permutation(len(frame))[:_EXACT_ROWS])].reset_index(drop=True)
     law = _law(exact, some, twin)
-    draws = twin.sample(some, n=_EXACT_DRAWS, seed=int(rng.integers(2**31)))
+    draws = twin.sample(some, n=_EXACT_DRAWS, seed=int(rng.integers(2**31)), outside="ignore")
     levels = ndtri((np.arange(_EXACT_DRAWS) + 0.5) / _EXACT_DRAWS)
     shape = (len(some), len(twin.outputs))
     truth = np.stack([law.push(some, np.full(shape, level)) for level in levels])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
+from scipy.stats import kstest, norm
 
 from forebear.data.dequantise import Dequantiser, find_atoms
 
@@ -29,7 +31,19 @@ TARGETS: dict[str, tuple[str, np.ndarray]] = {
     "boolean": ("lattice", MOSTLY.astype(float)),
     "rare boolean": ("lattice", (np.arange(2000) < 15).astype(float)),
     "rare boolean, 30 rows": ("lattice", (np.arange(30) < 2).astype(float)),
-    "prices in ticks": ("lattice", (100 + NORMAL).round(2)),
+    "grades": ("lattice", np.array([3.0, 4, 5, 6, 7, 8])[RNG.integers(0, 6, 1500)]),
+    "half grades": ("lattice", RNG.integers(2, 11, 1500) / 2),
+    "years of age": ("lattice", RNG.integers(18, 90, 5000).astype(float)),
+    "prices in ticks": ("continuous", (100 + NORMAL).round(2)),
+    "prices in cents": ("continuous", np.exp(3 + 0.5 * NORMAL).round(2)),
+    "one decimal": ("continuous", (20 + 15 * NORMAL).round(1)),
+    "three decimals": ("continuous", (5 + 3 * NORMAL).round(3)),
+    "a few thousandths": ("continuous", RNG.integers(950, 1001, 5000) / 1000),
+    "watts, in tens": ("continuous", np.exp(4 + 0.6 * RNG.normal(size=20000)).round(-1)),
+    "integers, thousands of values": ("continuous", (3000 * NORMAL).round()),
+    "integers, thousands of values, more rows": ("continuous", RNG.integers(0, 4000, 50000).astype(float)),
+    "rain": ("atoms", np.where(RNG.random(5000) < 0.6, 0.0, RNG.exponential(4.0, 5000).round(1))),
+    "capped at 50": ("atoms", np.minimum(22 + 14 * NORMAL, 50.0).round(1)),
     "noisy tenths": ("lattice", np.cumsum(np.full(21, 0.1))[RNG.integers(0, 21, 2000)]),
     "zero in a quarter": ("atoms", np.where(MOSTLY, 0.0, np.exp(NORMAL))),
     "atom inside": ("atoms", np.where(MOSTLY, 0.5, NORMAL)),
@@ -53,8 +67,13 @@ def check(y: np.ndarray) -> None:
     if maker.kind == "atoms":
         moved = maker.shift[np.searchsorted(maker.values, y)]
         exact = np.isin(y, maker.values) | (moved == 0)
-        limit = 2 * np.finfo(float).eps * (np.abs(y) + np.abs(maker.shift).max())
+        limit = 2 * np.finfo(float).eps * (np.abs(y) + np.abs(maker.shift).max()) + maker.step
         assert (np.abs(back - y) <= limit).all()
+    if maker.step:
+        # A rounded value stays where it was spread to, within what is rounded to it.
+        free = ~np.isin(y, maker.values)
+        assert (np.abs(back - y)[free] <= 0.5 * maker.step * (1 + 1e-9) + 4e-16 * np.abs(y[free])).all()
+        exact &= ~free
     np.testing.assert_array_equal(back[exact], y[exact])
     order = np.lexsort((spread, y))
     assert (np.diff(spread[order]) >= 0).all(), "the order of the values is kept"
@@ -86,7 +105,8 @@ def test_any_values_come_back(y: np.ndarray) -> None:
 
 @given(hnp.arrays(np.float64, st.integers(2, 200), elements=st.one_of(ticks, st.sampled_from([0.3, 0.1 + 0.2]))))
 def test_ticks_come_back_exactly(y: np.ndarray) -> None:
-    _, _, back = both_ways(np.repeat(y, 10))
+    maker = find_atoms(np.repeat(y, 10), treat="lattice")
+    back = maker.collapse(maker.spread(np.repeat(y, 10), np.random.default_rng(1)))
     np.testing.assert_array_equal(back, np.repeat(y, 10))
 
 
@@ -102,6 +122,43 @@ def test_collapse_is_monotone_and_gives_values_of_the_data(y: np.ndarray, name: 
     back = find_atoms(data).collapse(np.sort(y))
     assert (np.diff(back) >= 0).all()
     assert kind != "lattice" or np.isin(back, data).all()
+
+
+UCI = Path(__file__).parents[2].parent / "shared" / "data" / "uci"
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "step"),
+    [
+        ("concrete", "continuous", 0.01),
+        ("energy", "continuous", 0.01),
+        ("kin8nm", "continuous", 0.0),
+        ("naval", "continuous", 0.001),
+        ("power", "continuous", 0.01),
+        ("protein", "continuous", 0.001),
+        ("wine", "lattice", 0.0),
+        ("yacht", "continuous", 0.01),
+    ],
+)
+def test_real_targets_are_taken_for_what_they_are(name: str, kind: str, step: float) -> None:
+    if not UCI.is_dir():
+        pytest.skip("the UCI tables are not beside the checkout")
+    found = find_atoms(np.loadtxt(UCI / f"{name}.csv", delimiter=",", skiprows=1)[:, -1])
+    assert (found.kind, found.step) == (kind, step)
+
+
+def test_rounded_values_are_spread_over_what_was_rounded_to_them() -> None:
+    y = RNG.normal(size=20_000)
+    spread = find_atoms(y.round(1)).spread(y.round(1), np.random.default_rng(2))
+    assert abs(spread.std() - y.std()) < 0.002 and len(np.unique(spread)) == len(y)
+    assert kstest(spread, norm.cdf).pvalue > 0.01
+
+
+def test_treat_overrules_what_the_values_look_like() -> None:
+    counts, measured = TARGETS["large counts"][1], TARGETS["one decimal"][1]
+    assert find_atoms(counts, "continuous").step == 1.0
+    assert find_atoms(measured, "lattice").kind == "lattice"
+    assert find_atoms(TARGETS["grades"][1], "continuous").taken_for == "continuous, rounded to 1"
 
 
 def test_adjacent_doubles_come_back() -> None:

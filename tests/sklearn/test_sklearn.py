@@ -23,9 +23,9 @@ from sklearn.utils.estimator_checks import estimator_checks_generator
 
 import forebear as fb
 from forebear.sklearn import AncestorSelector, ConditionalFlow, log_prob_scorer
-from forebear.sklearn.flow import _mean_rule
 from forebear.sklearn.frames import seed_of
 from forebear.twin import batches
+from forebear.twin.intervals import mean_rule
 
 SMALL: dict[str, Any] = {"width": 16, "depth": 2}
 ROWS = 1_000
@@ -252,7 +252,7 @@ def test_predicts_the_mean(flow: ConditionalFlow) -> None:
 
 
 def test_rule_for_means() -> None:
-    levels, weights = _mean_rule()
+    levels, weights = mean_rule()
     z = ndtri(levels)
     assert weights.sum() == pytest.approx(1) and weights @ z == pytest.approx(0, abs=1e-12)
     assert weights @ np.exp(z) == pytest.approx(np.exp(0.5), rel=0.002)
@@ -377,3 +377,31 @@ def test_the_how_to_runs() -> None:
         exec(block, names)
     assert names["selector"].get_feature_names_out().tolist() == ["dose", "age"]
     assert names["search"].best_estimator_["ancestors"].get_feature_names_out().tolist() == ["dose", "age"]
+
+
+def test_quantiles_are_reached_through_a_pipeline() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 2))
+    flow = ConditionalFlow(steps=30, **SMALL)
+    pipeline = make_pipeline(StandardScaler(), flow).fit(X, X[:, 0] + rng.normal(size=200))
+    told = pipeline.predict(X[:5], quantiles=[0.1, 0.9])
+    scaled = pipeline[:-1].transform(X[:5])
+    np.testing.assert_array_equal(told, flow.predict_quantiles(scaled, [0.1, 0.9]))
+
+
+def test_a_frame_may_hold_categories() -> None:
+    rng = np.random.default_rng(0)
+    group = rng.choice(["low", "high"], 600)
+    X = pd.DataFrame({"group": group, "x": rng.normal(size=600), "one": "same"})
+    y = np.where(group == "high", 5.0, 0.0) + 0.1 * rng.normal(size=600)
+    flow = ConditionalFlow(steps=200, **SMALL).fit(X, y)
+    assert flow.n_features_in_ == 3 and list(flow.twin_.inputs) == ["group", "x"]
+    new = pd.DataFrame({"group": ["high", "low"], "x": [0.0, 0.0], "one": "same"})
+    np.testing.assert_allclose(flow.predict(new), [5.0, 0.0], atol=0.5)
+    assert flow.log_prob(new, [5.0, 0.0]).mean() > flow.log_prob(new, [0.0, 5.0]).mean()
+    with pytest.raises(fb.InputError, match="never seen in the data"):
+        flow.predict(new.assign(group="middle"))
+    with pytest.raises(ValueError, match="feature"):
+        flow.predict(new[["x", "group"]])
+    selector = AncestorSelector(steps=200, distilled=200, settings={"folds": 1}).fit(X, y)
+    assert "group" in selector.get_feature_names_out() and "group" in selector.transform(new).columns

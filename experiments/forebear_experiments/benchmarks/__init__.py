@@ -21,6 +21,7 @@ BENCHES = {
     "level": "whether reported p-values hold their level: dependent inputs, slow rows, clusters, three sizes (hours)",
     "power": "how many rows four small effects need, beside a test that knows their form (hours)",
     "noise": "how often an input is kept for a target that is pure noise (twenty minutes)",
+    "uci": "CRPS, log score, coverage, seconds on eight real tables, beside other learners of laws (up to hours)",
     "surrogate": "Lorenz-63 dx1: W1 of the flow and of kernel surrogates, beside the published table (ten minutes)",
     "twin": "coverage of twins, their distance to exact laws, and the speed of distilled ones (minutes)",
     "langevin": "stationary law and rate of well changes of a twin's trajectories in a double well (minutes)",
@@ -32,6 +33,8 @@ BENCHES = {
     "cost": "seconds of certified selection beside those of the published rule (minutes)",
 }
 """name -> what it measures"""
+WITH_OPTIONS = ("uci",)
+"""those whose `run` takes what the command line can say"""
 
 
 def measure(name: str, tell: Callable[[dict[str, Any]], None] = lambda row: None, **arguments: Any) -> dict[str, Any]:

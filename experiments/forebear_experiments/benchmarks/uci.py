@@ -1,0 +1,206 @@
+"""The law of real tables: eight UCI tables on their standard splits, ours beside what users compare it with.
+
+Scores are those of `Twin.validate` (`forebear.twin.scores`). Ranks are by mean CRPS, over the tables that all methods
+of the comparison have done.
+"""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from forebear.errors import InputError, near_miss
+from forebear.run.engine import Unfinished
+from forebear.twin.scores import crps, mean_interval
+from forebear_experiments.benchmarks.support.laws import METHODS, PARTS, Told
+from forebear_experiments.benchmarks.support.resume import resumed
+from forebear_experiments.benchmarks.support.uci_tables import BESIDE, TABLES, check_tables, load, splits_of
+
+LEVELS = (0.5, 0.8, 0.9, 0.95)
+OURS = "forebear"
+_SLOW = ("treeffuser", "lightgbm")
+_DATA = "FOREBEAR_UCI"
+"""names the folder of the tables for the processes of a run"""
+_ONE_THREAD = {
+    "OMP_NUM_THREADS": "1",
+    "LOKY_MAX_CPU_COUNT": "1",
+    "XLA_FLAGS": "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1",
+}
+
+
+def run(
+    tables: Sequence[str] | None = None,
+    splits: int = 1,
+    methods: Sequence[str] | None = None,
+    workers: int = 1,
+    out: str | Path | None = None,
+    data: str | Path | None = None,
+) -> list[dict[str, Any]]:
+    """One row per table and method, the ablation among them, then the ranks.
+
+    `splits` are the first so many of each table. `out` is a file with a line for every piece that is done; a later
+    call goes on from there, and a figure is put beside it. A method whose package is not installed is left out and
+    named.
+    """
+    folder = Path(data) if data is not None else BESIDE
+    check_tables(folder)
+    os.environ[_DATA] = str(folder)
+    if workers > 1:
+        # Each process has a core to itself; threads that it does not have would only wait for one another.
+        os.environ |= _ONE_THREAD
+    names, chosen = _checked(tables, TABLES, "table"), _checked(methods, METHODS, "method")
+    # Those that take longest first, so that no process works alone in the end; ours before the others.
+    pieces = [
+        (name, split, method)
+        for method in sorted(chosen, key=lambda word: word in _SLOW)
+        for name in reversed([own for own in TABLES if own in names])
+        for split in range(min(splits, splits_of(folder, name)))
+    ]
+    scores: dict[tuple[str, str], list[dict[str, Any]]] = {}
+    missing = set(chosen)
+    try:
+        for (name, _, method), told in resumed(answer_piece, pieces, workers, out):
+            if told is None:
+                continue
+            missing.discard(method)
+            for word, own in told.items():
+                scores.setdefault((name, word or method), []).append(own)
+    except Unfinished as trouble:
+        warnings.warn(str(trouble), stacklevel=2)
+    rows = [table_row(name, method, own) for (name, method), own in sorted(scores.items(), key=_place)]
+    rows += rank_rows(scores)
+    if out is not None and rows:
+        figure(rows, Path(out).with_suffix(".png"))
+    if missing:
+        rows.append({"what": "left out, for want of their packages", "methods": sorted(missing)})
+    return rows
+
+
+def _checked(asked: Sequence[str] | None, known: Iterable[str], what: str) -> list[str]:
+    names = list(known)
+    for name in asked or ():
+        if name not in names:
+            raise InputError(f"there is no {what} '{name}' in this benchmark. {near_miss(name, names)}")
+    return list(asked or names)
+
+
+def _place(item: tuple[tuple[str, str], Any]) -> tuple[int, int, str]:
+    (name, method), _ = item
+    order = [*METHODS, *PARTS]
+    return TABLES.index(name), order.index(method), method
+
+
+def answer_piece(piece: tuple[str, int, str]) -> dict[str, dict[str, Any]] | None:
+    """The scores of one method on one split; None if its package is not installed."""
+    name, split, method = piece
+    data = load(Path(os.environ.get(_DATA, str(BESIDE))), name, split)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            told = METHODS[method](data, split)
+        except ImportError:
+            return None
+    return {word: scored(own, data.y_test) for word, own in told.items()}
+
+
+def scored(told: Told, y: np.ndarray) -> dict[str, Any]:
+    """Plain numbers: CRPS, log score, RMSE, coverage and width of central intervals, seconds."""
+    mean = told.draws.mean(axis=0)
+    ends = {level: np.quantile(told.draws, [(1 - level) / 2, (1 + level) / 2], axis=0) for level in LEVELS}
+    return {
+        "crps": float(crps(told.draws, y).mean()),
+        "nll": None if told.log_density is None else float(-told.log_density.mean()),
+        "rmse": float(np.sqrt(np.mean((mean - y) ** 2))),
+        "coverage": {str(level): float(np.mean((low <= y) & (y <= high))) for level, (low, high) in ends.items()},
+        "width": float((ends[0.9][1] - ends[0.9][0]).mean()),
+        "seconds": told.seconds,
+        "rows": len(y),
+    }
+
+
+def table_row(name: str, method: str, scores: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Means over the splits of a table."""
+    own = [score["crps"] for score in scores]
+    nll = [score["nll"] for score in scores if score["nll"] is not None]
+    seconds = float(np.mean([score["seconds"] for score in scores]))
+    ours = method == OURS or method in PARTS or method == "flow"
+    timed = {"ours_s": seconds} if ours else {"baseline": method, "baseline_s": seconds}
+    return {
+        "what": f"{name}: {method}",
+        "splits": len(scores),
+        "crps": float(np.mean(own)),
+        "crps_error": float(np.std(own, ddof=1) / np.sqrt(len(own))) if len(own) > 1 else None,
+        "nll": float(np.mean(nll)) if nll else None,
+        "rmse": float(np.mean([score["rmse"] for score in scores])),
+        **{
+            f"cover_{level:.0%}".replace("%", ""): float(np.mean([s["coverage"][str(level)] for s in scores]))
+            for level in LEVELS
+        },
+        "width": float(np.mean([score["width"] for score in scores])),
+        **timed,
+    }
+
+
+def rank_rows(scores: Mapping[tuple[str, str], Sequence[Mapping[str, Any]]]) -> list[dict[str, Any]]:
+    """The mean rank by CRPS of each method that has done all tables, with a 95% interval over tables."""
+    tables = [name for name in TABLES if any(name == own for own, _ in scores)]
+    whole = [method for method in METHODS if method != "flow" and all((name, method) in scores for name in tables)]
+    if len(whole) < 2:
+        return []
+    means = np.array([[np.mean([s["crps"] for s in scores[name, m]]) for name in tables] for m in whole])
+    ranks = means.argsort(axis=0).argsort(axis=0) + 1.0
+    rows = []
+    for method, own, crps_of in zip(whole, ranks, means, strict=True):
+        interval = mean_interval(own, np.random.default_rng(0)) if len(own) > 4 else None
+        near = sum(_near(scores, tables[i], method, float(means[:, i].min())) for i in range(len(tables)))
+        rows.append(
+            {
+                "what": f"rank of {method}",
+                "rank": float(own.mean()),
+                "rank_interval": None if interval is None else list(interval),
+                "best_or_within_an_error": f"{near} of {len(tables)}",
+                "times_best": float(np.exp(np.mean(np.log(crps_of / means.min(axis=0))))),
+            }
+        )
+    return rows
+
+
+def _near(scores: Mapping[tuple[str, str], Any], name: str, method: str, best: float) -> bool:
+    own = [score["crps"] for score in scores[name, method]]
+    error = np.std(own, ddof=1) / np.sqrt(len(own)) if len(own) > 1 else 0.0
+    return bool(np.mean(own) - error <= best)
+
+
+def figure(rows: Sequence[Mapping[str, Any]], file: str | Path) -> None:
+    """CRPS of every method over the best on each table, and coverage of 90% intervals, as a picture."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot as plt
+
+    named = [dict(zip(("table", "method"), row["what"].split(": "), strict=False)) | dict(row) for row in rows]
+    told = [row for row in named if row.get("method") in METHODS]
+    tables = [name for name in TABLES if any(row["table"] == name for row in told)]
+    shown, (left, right) = plt.subplots(1, 2, figsize=(12, 4.5), layout="constrained")
+    for method in METHODS:
+        own = {row["table"]: row for row in told if row["method"] == method}
+        if not own:
+            continue
+        best = {name: min(row["crps"] for row in told if row["table"] == name) for name in own}
+        at = [tables.index(name) for name in own]
+        style: dict[str, Any] = {"marker": "o", "linestyle": "none", "label": method}
+        left.plot(at, [own[name]["crps"] / best[name] for name in own], **style)
+        right.plot(at, [own[name]["cover_90"] for name in own], **style)
+    left.set(ylabel="CRPS over the best", yscale="log")
+    right.axhline(0.9, color="grey", linewidth=1)
+    right.set(ylabel="share inside the 90% interval")
+    for axis in (left, right):
+        axis.set_xticks(range(len(tables)), tables, rotation=30)
+    right.legend(fontsize=8)
+    shown.savefig(file, dpi=120)
+    plt.close(shown)

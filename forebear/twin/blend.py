@@ -1,0 +1,226 @@
+"""The law of a table that no single learner knows best: networks, networks that hear what trees say, and a forest.
+
+Held-out rows have weighed them (`blend_fit.py`). Every law is a table of values at fixed latents, `knots.py`, and so
+is their mixture: a quantile map with an inverse and a density, whatever it is made of.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import final
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+from jaxtyping import Float
+from scipy.special import ndtr
+
+from forebear.data.scaling import Encoder
+from forebear.trees.arrays import Trees
+from forebear.twin.batches import in_pieces
+from forebear.twin.knots import LATENTS, MIXED, mixed, rows_line
+from forebear.twin.law import Part, TwinLaw
+from forebear.twin.mass import log_normal
+from forebear.twin.model import TwinModel
+from forebear.twin.stacking import straightened
+
+# Rows whose tables are made at once.
+_ROWS = 4_096
+# A forest's law is widened by this share of its own spread, and by this much of the target's: it ends where its
+# values end, and may sit on one of them.
+_SOFTER, _LEAST_WIDTH = 0.1, 1e-3
+SUMMARIES = (0.1, 0.25, 0.5, 0.75, 0.9)
+"""quantiles of the forest that networks are told, beside the means of forest and boosted trees"""
+
+
+@dataclass(frozen=True, eq=False)
+class Assistants:
+    """Trees whose word is an input of networks: their means and quantiles, and a mean that combines them."""
+
+    boosted: Trees
+    """of all folds: their sum is the mean times the number of folds"""
+    folds: int
+    forest: Trees
+    base: np.ndarray
+    """(3,) the combined mean: a number, and the weights of both means"""
+    spread: float
+    """of what the combined mean leaves"""
+
+    def summaries(self, features: Float[np.ndarray, "rows features"]) -> Float[np.ndarray, "rows summaries"]:
+        """What the trees say of rows that they have not seen."""
+        mean = self.boosted.values(features)[..., 0].sum(axis=0) / self.folds
+        return summarised(mean, forest_values(self.forest, features))
+
+    def centre(self, summaries: Float[np.ndarray, "rows summaries"]) -> Float[np.ndarray, " rows"]:
+        """The combined mean."""
+        return self.base[0] + summaries[:, :2] @ self.base[1:]
+
+
+def summarised(
+    mean: Float[np.ndarray, " rows"], values: Float[np.ndarray, "rows values"]
+) -> Float[np.ndarray, "rows summaries"]:
+    """Means of boosted trees and of a forest, and quantiles of the forest, as inputs of networks."""
+    quantiles = np.quantile(values, SUMMARIES, axis=1)
+    return np.stack([mean, values.mean(axis=1), *quantiles], axis=1).astype(np.float32)
+
+
+def forest_values(forest: Trees, features: Float[np.ndarray, "rows features"]) -> Float[np.ndarray, "rows values"]:
+    """All values that the leaves of a forest hold for each row."""
+    return np.moveaxis(forest.values(features), 0, 1).reshape(len(features), -1)
+
+
+def forest_table(values: Float[np.ndarray, "rows values"]) -> Float[np.ndarray, "rows latents"]:
+    """The law of a forest: its values evenly weighed, a little softened."""
+    places = (ndtr(LATENTS) * values.shape[1] - 0.5).clip(0, values.shape[1] - 1)
+    below = np.floor(places).astype(int)
+    above = np.minimum(below + 1, values.shape[1] - 1)
+    ordered = np.sort(values, axis=1)
+    table = ordered[:, below] + (places - below) * (ordered[:, above] - ordered[:, below])
+    width = _SOFTER * values.std(axis=1) + _LEAST_WIDTH
+    return table + width[:, None] * LATENTS
+
+
+@eqx.filter_jit
+def _tables(model: TwinModel, x: Array) -> Array:
+    """(members, rows, latents) of a model whose targets are members of an ensemble."""
+    shape = (x.shape[0], model.latents)
+    told = jax.vmap(lambda z: model.push(x, jnp.full(shape, z, x.dtype)))(jnp.asarray(LATENTS, x.dtype))
+    return jnp.transpose(told, (2, 1, 0))
+
+
+def member_tables(model: TwinModel, x: Float[np.ndarray, "rows inputs"]) -> Float[np.ndarray, "members rows latents"]:
+    """The table of each member at each row."""
+
+    def asked(rows: Array) -> tuple[Array]:
+        return (jnp.swapaxes(_tables(model, rows), 0, 1),)
+
+    [told] = in_pieces(asked, lambda piece: (x[piece],), len(x), 2 * model.latents)
+    return np.swapaxes(told, 0, 1)
+
+
+@dataclass(frozen=True, eq=False)
+class Blend:
+    """The law of one target in its standardised units, given features of the inputs."""
+
+    plain: tuple[TwinModel, ...]
+    """ensembles that see the features"""
+    assisted: tuple[TwinModel, ...]
+    """ensembles that are told what the trees say, and learn what their mean leaves"""
+    assistants: Assistants | None
+    forest: Trees | None
+    """the forest as a law of its own"""
+    marginal: np.ndarray
+    """(latents,) the law whatever the inputs; empty where it has no weight"""
+    weights: np.ndarray
+    """of the ensembles in their order, the forest and the marginal law"""
+    knots: np.ndarray
+    """(2, knots) the map of latents that held-out rows asked for"""
+
+    def table(self, features: Float[np.ndarray, "rows features"]) -> Float[np.ndarray, "rows mixed"]:
+        """The mixture's values at the latents `MIXED`, before they are straightened."""
+        tables, shares = self.parts(features)
+        return mix(tables, np.repeat(self.weights / [len(own) for own in tables], [len(own) for own in tables]))
+
+    def parts(self, features: Float[np.ndarray, "rows features"]) -> tuple[list[np.ndarray], int]:
+        """The tables of each law: (members, rows, latents), one by one."""
+        found = [member_tables(model, features) for model in self.plain]
+        if self.assistants is not None:
+            told = self.assistants.summaries(features)
+            found += self.assisted_tables(features, told)
+        if self.forest is not None:
+            found.append(forest_table(forest_values(self.forest, features))[None])
+        if len(self.marginal):
+            found.append(np.broadcast_to(self.marginal, (1, len(features), len(LATENTS))))
+        return found, len(found)
+
+    def assisted_tables(self, features: np.ndarray, told: np.ndarray) -> list[np.ndarray]:
+        """The tables of the networks that are told summaries (rows, summaries)."""
+        assert self.assistants is not None
+        return [
+            assisted_table(model, features, told, self.assistants.centre(told), self.assistants.spread)
+            for model in self.assisted
+        ]
+
+
+def assisted_table(
+    model: TwinModel, features: np.ndarray, told: np.ndarray, centre: np.ndarray, spread: float
+) -> Float[np.ndarray, "members rows latents"]:
+    """The tables of networks that learned what `centre` (rows,) leaves, in units of `spread`."""
+    tables = member_tables(model, np.concatenate([features, told], axis=1))
+    return centre[:, None] + spread * tables
+
+
+def mix(
+    tables: list[np.ndarray], weights: Float[np.ndarray, " laws"], rows: int = 1_024
+) -> Float[np.ndarray, "rows mixed"]:
+    """The table of the mixture of all members of all laws."""
+    every = np.concatenate(tables)
+
+    def asked(part: Array) -> tuple[Array]:
+        return (mixed(jnp.swapaxes(part, 0, 1), jnp.asarray(weights, jnp.float32)),)
+
+    [told] = in_pieces(asked, lambda piece: (np.swapaxes(every[:, piece], 0, 1),), every.shape[1], len(every))
+    return told
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class BlendLaw(TwinLaw):
+    """Blends side by side, one for each target, with the scaling around them."""
+
+    encoder: Encoder
+    blends: tuple[Blend, ...]
+    centre: np.ndarray
+    """(targets,)"""
+    scale: np.ndarray
+
+    @property
+    def latents(self) -> int:
+        """One for each target."""
+        return len(self.blends)
+
+    @property
+    def lacks(self) -> Mapping[Part, str]:
+        """Compiled code cannot ask trees; `Twin.core` distils the law first."""
+        return {"networks": "it blends networks with trees"}
+
+    @property
+    def rises(self) -> bool:
+        """Each is a quantile map."""
+        return True
+
+    def push(self, x: np.ndarray, z: np.ndarray) -> np.ndarray:
+        """Values off the tables."""
+        found = np.empty((len(z), len(x), self.latents))
+        for rows, i, latents, values in self._tables(x):
+            found[:, rows, i] = rows_line(z[:, rows, i].T.astype(float), latents, values)[0].T
+        return found
+
+    def pull(self, x: np.ndarray, y: np.ndarray) -> np.ndarray:
+        """Latents off the tables."""
+        return self._pulled(x, y)[0]
+
+    def log_density(self, x: np.ndarray, y: np.ndarray) -> np.ndarray:
+        """That of the latents times the slope of the table."""
+        z, slope = self._pulled(x, y)
+        return log_normal(z) + np.log(slope)
+
+    def _pulled(self, x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        z, slope = np.empty((2, len(x), self.latents))
+        for rows, i, latents, values in self._tables(x):
+            told = rows_line(y[rows, i, None], values, latents)
+            z[rows, i], slope[rows, i] = (one[:, 0] for one in told)
+        return z, slope
+
+    def _tables(self, x: np.ndarray):
+        """Rows, target, latents and values (rows, points) in the units of the data, in pieces of bounded memory."""
+        features = self.encoder.single(x)
+        for start in range(0, max(len(x), 1), _ROWS):
+            rows = slice(start, min(start + _ROWS, len(x)))
+            for i, blend in enumerate(self.blends):
+                values = blend.table(features[rows]) * self.scale[i] + self.centre[i]
+                latents = np.broadcast_to(straightened(blend.knots, MIXED), values.shape)
+                yield rows, i, latents, values

@@ -1,0 +1,131 @@
+"""A blend as plain arrays and plain records, and back; what is read is checked, and runs no code."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+
+from forebear.data.scaling import ColumnCode, Encoder
+from forebear.flow.network import Network
+from forebear.trees.arrays import Trees
+from forebear.twin.blend import SUMMARIES, Assistants, Blend, BlendLaw
+from forebear.twin.knots import LATENTS
+from forebear.twin.model import TwinModel
+from forebear.twin.quantiles import QuantileModel
+from forebear.twin.spline import SplineModel
+
+_TREES = tuple(one.name for one in fields(Trees))
+_WORDS = {"spline": SplineModel, "quantiles": QuantileModel}
+
+
+def blend_records(law: BlendLaw) -> list[dict[str, Any]]:
+    """What describes each blend beside its arrays."""
+    return [
+        {
+            "plain": [_model_record(model) for model in blend.plain],
+            "assisted": [_model_record(model) for model in blend.assisted],
+            "assistants": None
+            if blend.assistants is None
+            else {"folds": blend.assistants.folds, "spread": blend.assistants.spread},
+            "forest": blend.forest is not None,
+        }
+        for blend in law.blends
+    ]
+
+
+def _model_record(model: TwinModel) -> dict[str, Any]:
+    word = next(word for word, made in _WORDS.items() if type(model) is made)
+    networks = model.networks
+    return {
+        "model": word,
+        "layers": len(networks.weights),
+        "activation": networks.activation,
+        "shape": model.shape,
+    }
+
+
+def blend_arrays(law: BlendLaw) -> dict[str, np.ndarray]:
+    """The arrays of all blends."""
+    found: dict[str, np.ndarray] = {}
+    for place, blend in enumerate(law.blends):
+        here = f"blend.{place}"
+        found |= {f"{here}.{name}": np.asarray(getattr(blend, name)) for name in ("marginal", "weights", "knots")}
+        for word, models in (("plain", blend.plain), ("assisted", blend.assisted)):
+            for number, model in enumerate(models):
+                found |= _network_arrays(f"{here}.{word}.{number}", model.networks)
+        if blend.assistants is not None:
+            found[f"{here}.base"] = blend.assistants.base
+            found |= _tree_arrays(f"{here}.boosted", blend.assistants.boosted)
+        forest = blend.forest if blend.assistants is None else blend.assistants.forest
+        if forest is not None:
+            found |= _tree_arrays(f"{here}.forest", forest)
+    return found
+
+
+def _network_arrays(here: str, networks: Network) -> dict[str, np.ndarray]:
+    return {
+        f"{here}.{kind}.{layer}": np.asarray(array)
+        for kind in ("weights", "biases")
+        for layer, array in enumerate(getattr(networks, kind))
+    }
+
+
+def _tree_arrays(here: str, trees: Trees) -> dict[str, np.ndarray]:
+    return {f"{here}.{name}": getattr(trees, name) for name in _TREES}
+
+
+def restore_blends(
+    records: Sequence[Mapping[str, Any]],
+    arrays: Mapping[str, np.ndarray],
+    columns: tuple[ColumnCode, ...],
+    centre: np.ndarray,
+    scale: np.ndarray,
+) -> BlendLaw:
+    """The law that was saved; a ValueError or KeyError where parts do not fit together."""
+    encoder = Encoder(columns)
+    blends = [_blend(record, arrays, f"blend.{i}", encoder.width) for i, record in enumerate(records)]
+    if len(blends) != len(centre):
+        raise ValueError("parts of different twins")
+    return BlendLaw(encoder, tuple(blends), centre, scale)
+
+
+def _blend(record: Mapping[str, Any], arrays: Mapping[str, np.ndarray], here: str, features: int) -> Blend:
+    plain = [_model(own, arrays, f"{here}.plain.{i}", features) for i, own in enumerate(record["plain"])]
+    told = features + 2 + len(SUMMARIES)
+    assisted = [_model(own, arrays, f"{here}.assisted.{i}", told) for i, own in enumerate(record["assisted"])]
+    about = record["assistants"]
+    grown = _trees(arrays, f"{here}.forest", features) if about is not None or record["forest"] else None
+    assistants = None
+    if about is not None and grown is not None:
+        mean, folds, spread = _trees(arrays, f"{here}.boosted", features), int(about["folds"]), float(about["spread"])
+        assistants = Assistants(mean, folds, grown, arrays[f"{here}.base"], spread)
+        if folds < 1 or not np.isfinite(spread) or assistants.base.shape != (3,):
+            raise ValueError("damaged blend")
+    marginal, weights, knots = (arrays[f"{here}.{name}"] for name in ("marginal", "weights", "knots"))
+    parts = len(plain) + len(assisted) + bool(record["forest"]) + bool(len(marginal))
+    whole = all(np.isfinite(array).all() for array in (marginal, weights, knots))
+    if not (whole and weights.shape == (parts,) and len(knots) == 2 and len(marginal) in (0, len(LATENTS))):
+        raise ValueError("damaged blend")
+    forest = grown if record["forest"] else None
+    return Blend(tuple(plain), tuple(assisted), assistants, forest, marginal, weights, knots)
+
+
+def _model(record: Mapping[str, Any], arrays: Mapping[str, np.ndarray], here: str, inputs: int) -> TwinModel:
+    weights, biases = (
+        tuple(jnp.asarray(arrays[f"{here}.{kind}.{layer}"]) for layer in range(record["layers"]))
+        for kind in ("weights", "biases")
+    )
+    same = all(len(array) == len(weights[0]) and bool(jnp.isfinite(array).all()) for array in (*weights, *biases))
+    if not same or weights[0].shape[1] != inputs:
+        raise ValueError("damaged networks")
+    return _WORDS[record["model"]](Network(weights, biases, record["activation"]), **record["shape"])
+
+
+def _trees(arrays: Mapping[str, np.ndarray], here: str, features: int) -> Trees:
+    trees = Trees(*(arrays[f"{here}.{name}"] for name in _TREES))
+    trees.check(features)
+    return trees

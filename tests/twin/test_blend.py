@@ -1,0 +1,171 @@
+"""Laws blended of networks and trees: an exact law is found, the pieces fit together, and nothing runs on loading."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.special import ndtr
+
+import forebear as fb
+from forebear.data.table import read_columns
+from forebear.errors import InputError
+from forebear.storage.files import read_json, write_json
+from forebear.twin import blend_fit
+from forebear.twin.blend import BlendLaw
+from forebear.twin.blend_fit import Sizes
+from forebear.twin.fit import fit_twin
+from forebear.twin.scores import crps
+from forebear.twin.settings import TwinSettings
+from forebear.twin.twin import Twin
+
+Draw = Callable[[np.ndarray, np.random.Generator], np.ndarray]
+
+
+def _noisy(x: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    return 2 * x[:, 0] + (0.3 + np.abs(x[:, 1])) * rng.normal(size=len(x))
+
+
+def _table(draw: Draw, rows: int, inputs: int = 3, seed: int = 0) -> pd.DataFrame:
+    rng = np.random.default_rng(seed)
+    x = rng.uniform(-1, 1, size=(rows, inputs))
+    return pd.DataFrame(x, columns=[f"x{i}" for i in range(inputs)]).assign(y=draw(x, rng))
+
+
+def _twin(frame: pd.DataFrame, seed: int = 0, **settings: object) -> Twin:
+    table = read_columns(frame, "the table", list(frame.columns))
+    asked = TwinSettings.resolve(settings)
+    return fit_twin(table, {"y": list(frame.columns[:-1])}, joint=False, settings=asked, seed=seed)
+
+
+@pytest.fixture(scope="module")
+def quick() -> Twin:
+    """A blend that was trained for moments."""
+    usual = Sizes.of(300)
+    tiny = {"steps": 60, "width": 16, "depth": 2}
+    small = Sizes(1, 1, replace(usual.plain, **tiny), replace(usual.assisted, **tiny), 4)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(blend_fit.Sizes, "of", classmethod(lambda cls, rows: small))
+        # Weights of all pieces, so that all of them are saved.
+        patch.setattr(blend_fit, "_weigh", lambda tables, y: np.full(len(tables), 1 / len(tables)))
+        return _twin(_table(_noisy, 300))
+
+
+GIVEN = pd.DataFrame({"x0": [-0.5, 0.0, 0.9], "x1": [0.1, 0.8, -0.4], "x2": [0.0, 0.2, -0.9]})
+
+
+def test_a_small_table_gets_a_blend_and_a_setting_of_the_flow_a_flow(quick: Twin) -> None:
+    assert isinstance(quick.law, BlendLaw)
+    assert type(_twin(_table(_noisy, 300), steps=5, width=8, depth=1).law).__name__ == "ModelLaw"
+    assert type(_twin(_table(_noisy, 60), law="auto").law).__name__ == "ModelLaw", "too few rows to weigh with"
+
+
+def test_latents_and_values_are_inverses(quick: Twin) -> None:
+    y = quick.quantile(GIVEN, [0.01, 0.3, 0.5, 0.9, 0.999])
+    for values, level in zip(y, [0.01, 0.3, 0.5, 0.9, 0.999], strict=True):
+        np.testing.assert_allclose(ndtr(quick.latent(GIVEN, values)), level, rtol=1e-6)
+    assert (np.diff(y, axis=0) > 0).all()
+
+
+def test_the_density_is_that_of_the_draws(quick: Twin) -> None:
+    one = GIVEN.iloc[:1]
+    grid = np.linspace(-12, 12, 24_001)
+    density = np.exp(quick.log_prob(pd.concat([one] * len(grid)), grid[:, None])[:, 0])
+    assert abs(density.sum() * 0.001 - 1) < 1e-3
+    below = density[grid < 0].sum() * 0.001
+    draws = quick.sample(one, n=20_000)[:, 0, 0]
+    assert abs(np.mean(draws < 0) - below) < 0.015
+
+
+def test_it_is_saved_whole_and_loads_to_the_bit(quick: Twin, tmp_path: Path) -> None:
+    quick.save(tmp_path / "twin")
+    again = fb.load_twin(tmp_path / "twin")
+    assert isinstance(again.law, BlendLaw)
+    np.testing.assert_array_equal(again.sample(GIVEN, n=20), quick.sample(GIVEN, n=20))
+    np.testing.assert_array_equal(again.log_prob(GIVEN, np.zeros((3, 1))), quick.log_prob(GIVEN, np.zeros((3, 1))))
+    assert again.settings == quick.settings
+
+
+def test_a_damaged_blend_is_refused_in_one_line(quick: Twin, tmp_path: Path) -> None:
+    quick.save(tmp_path / "twin")
+    record = read_json(tmp_path / "twin" / "twin.json")
+    record["blends"][0]["forest"] = False
+    write_json(tmp_path / "twin" / "twin.json", record)
+    with pytest.raises(InputError, match="not a forebear twin, or damaged"):
+        fb.load_twin(tmp_path / "twin")
+
+
+def test_its_student_serves_compiled_code(quick: Twin) -> None:
+    student = quick.distil(rows=256, steps=50, progress=False)
+    assert student.core().latents == 1 and student.sample(GIVEN, n=5).shape == (5, 3, 1)
+
+
+def test_what_it_cannot_be_is_said() -> None:
+    frame = _table(_noisy, 150)
+    table = read_columns(frame, "the table", list(frame.columns))
+    settings = TwinSettings.resolve({"law": "blend"})
+    with pytest.raises(InputError, match="leave joint=True out"):
+        fit_twin(table, {"y": ["x0"]}, joint=True, settings=settings, seed=0)
+    with pytest.raises(InputError, match="leave sampler= out"):
+        fit_twin(table, {"y": ["x0"]}, joint=False, settings=settings, seed=0, sampler="gaussian")
+    with pytest.raises(InputError, match="setting 'law' is 'tree'"):
+        TwinSettings.resolve({"law": "tree"})
+
+
+def _skewed(x: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    return np.exp(x[:, 0] + 0.5 * rng.normal(size=len(x)))
+
+
+def _two_modes(x: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    return x[:, 1] + np.where(rng.random(len(x)) < 0.5, 1.0, -1.0) * (1 + x[:, 0]) + 0.2 * rng.normal(size=len(x))
+
+
+def _heavy(x: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    return np.sin(3 * x[:, 0]) + 0.3 * rng.standard_t(2.5, size=len(x))
+
+
+def _grades(x: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    return np.clip(np.round(4 + 2 * x[:, 0] + 0.8 * rng.normal(size=len(x))), 1, 7)
+
+
+def _steps(x: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    return np.floor(3 * x[:, 0]) * np.sign(x[:, 1]) + 0.2 * rng.normal(size=len(x))
+
+
+def _no_signal(x: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    return rng.normal(size=len(x)) ** 2
+
+
+KINDS: dict[str, tuple[Draw, int, int]] = {
+    "spread that depends": (_noisy, 800, 3),
+    "skewed": (_skewed, 500, 4),
+    "two modes": (_two_modes, 3_000, 3),
+    "heavy tails": (_heavy, 1_500, 3),
+    "grades": (_grades, 1_000, 5),
+    "steps": (_steps, 1_000, 3),
+    "many useless inputs": (_noisy, 2_000, 30),
+    "no signal": (_no_signal, 300, 6),
+    "few rows": (_noisy, 200, 3),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", KINDS)
+def test_known_laws_are_found_nearly_and_covered(name: str) -> None:
+    draw, rows, inputs = KINDS[name]
+    twin = _twin(_table(draw, rows, inputs))
+    rng = np.random.default_rng(99)
+    x = rng.uniform(-1, 1, size=(1_000, inputs))
+    y = draw(x, rng)
+    ours = crps(twin.sample(x, n=300)[..., 0], y).mean()
+    exact = crps(np.stack([draw(x, rng) for _ in range(300)]), y).mean()
+    low, high = twin.quantile(x, [0.05, 0.95])[..., 0]
+    covered = float(np.mean((low <= y) & (y <= high)))
+    print(f"{name}: CRPS {ours:.4f}, exact {exact:.4f} ({ours / exact - 1:+.1%}), 90% covers {covered:.3f}")
+    assert ours < exact * (1.35 if name == "steps" else 1.12)
+    least = 0.85 if rows < 500 else 0.87
+    assert covered > least - 0.01 and (name == "grades" or covered < 0.96)
