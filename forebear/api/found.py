@@ -12,6 +12,7 @@ import networkx as nx
 import pandas as pd
 
 from forebear.api.twins import Twins, fit_recipe, recipe_of, sampler_of
+from forebear.data.checked import columns_frame
 from forebear.data.question import Question
 from forebear.data.source import open_frame
 from forebear.data.stored import load_table, save_table
@@ -182,6 +183,12 @@ class Found:
         return self.record.certificates()[target].smallest(margin)
 
     @property
+    def columns(self) -> pd.DataFrame:
+        """What was done to the columns of the table, a row each: kind, role, why, missing, distinct, range,
+        resolution, copy_of; as `forebear.check` shows it. Empty for results of versions before 0.4."""
+        return columns_frame(() if self.record.use is None else self.record.use.columns)
+
+    @property
     def rows(self) -> str:
         """How the rows were taken to hang together: "independent", "ordered", "grouped" or the column declared."""
         return str(self.settings.get("rows", "independent"))
@@ -247,6 +254,7 @@ class Found:
             "seconds": self.seconds,
             "notes": list(self.notes),
             "rows": self.rows,
+            "table": None if self.record.use is None else self.record.use.to_dict(),
             "targets": targets,
         }
 

@@ -57,6 +57,30 @@ def demo(out: opt.DemoOut = Path("forebear-demo")) -> None:
     run_demo(out)
 
 
+@app.command(epilog=examples.CHECK)
+def check(
+    data: opt.Data,
+    target: opt.CheckTarget = None,
+    candidate: opt.Candidate = None,
+    keep: opt.Keep = None,
+    exclude: opt.Exclude = None,
+    periodic: opt.Periodic = None,
+    rows: opt.Rows = "auto",
+    time: opt.Time = None,
+    missing: opt.Missing = "model",
+    json: opt.Json = False,
+) -> None:
+    """Show what is in a table and what discover would do with each column, without training.
+
+    Exit status 1 when something is in the way.
+    """
+    from forebear.cli.checking import run_check
+    from forebear.cli.discovering import ColumnRoles
+
+    roles = ColumnRoles(data, target or (), candidate or (), keep or (), (), periodic or (), exclude=exclude or ())
+    run_check(roles, rows, time, missing, json)
+
+
 @app.command(epilog=examples.DISCOVER)
 def discover(
     data: opt.Data,
@@ -65,6 +89,8 @@ def discover(
     keep: opt.Keep = None,
     group: opt.Group = None,
     periodic: opt.Periodic = None,
+    exclude: opt.Exclude = None,
+    missing: opt.Missing = "refuse",
     rows: opt.Rows = "auto",
     lags: opt.Lags = None,
     state: opt.State = None,
@@ -95,9 +121,10 @@ def discover(
 
     past = None if lags is None else parse_whole(lags, "--lags", 0)
     trajectory = Trajectory(past, state or (), action or (), episode, time, increments)
-    roles = ColumnRoles(data, target or (), candidate or (), keep or (), group or (), periodic or (), trajectory)
+    columns = (target or (), candidate or (), keep or (), group or (), periodic or ())
+    roles = ColumnRoles(data, *columns, trajectory, exclude or ())
     passed: dict[str, object] = {"preset": preset, "sampler": sampler, "joint": joint, "progress": progress}
-    passed["rows"] = rows
+    passed |= {"rows": rows, "missing": missing}
     for name, text, least in (("runs", runs, 1), ("seed", seed, 0), ("jobs", jobs, 1)):
         passed[name] = parse_whole(text, f"--{name}", least)
     if rule is not None:

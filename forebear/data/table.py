@@ -70,7 +70,7 @@ def read_columns(
 
     >>> read_columns(pd.DataFrame({"x": [1.0, 1.0]}), "data.csv", ["x"])
     Traceback (most recent call last):
-    forebear.errors.InputError: data.csv: column 'x' is constant (every value is 1.0): leave it out
+    forebear.errors.UnusableColumn: data.csv: column 'x' is constant (every value is 1.0): leave it out
     """
     columns = list(frame.columns)
     periods = pick_periods(periodic, columns, source)

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from forebear.data.checked import USE_HEAD, cells_of_use
 from forebear.data.table import Table
 from forebear.discovery.action import Action
 from forebear.discovery.certificate import Certificate
@@ -48,6 +49,7 @@ def contents(found: Discovery, table: Table | None, evidence: LawEvidence | None
         "twin": None if evidence is None else twin_numbers(evidence.twin, _observed(found, table)),
         "joint": None if evidence is None or evidence.joint is None else joint_numbers(evidence.joint),
         "hasTable": table is not None,
+        "columns": _columns(found),
         "about": provenance(found, table),
     }
 
@@ -55,6 +57,17 @@ def contents(found: Discovery, table: Table | None, evidence: LawEvidence | None
 def _structure(found: Discovery) -> dict[str, Any]:
     """How rows were taken to hang together, and why where that is worth a line at the top."""
     return {"kind": str(found.settings.get("rows", "independent")), "told": rows_told(found)}
+
+
+def _columns(found: Discovery) -> dict[str, Any] | None:
+    """What became of every column of the table."""
+    if found.use is None:
+        return None
+    return {
+        "head": list(USE_HEAD),
+        "rows": [list(cells_of_use(use)) for use in found.use.columns],
+        "told": found.use.told(),
+    }
 
 
 def _observed(found: Discovery, table: Table | None) -> dict[str, np.ndarray]:
