@@ -42,7 +42,7 @@ def discover(
     joint: bool = False,
     rows: str = "auto",
     exclude: str | Sequence[str] = (),
-    missing: str = "refuse",
+    missing: str = "model",
     time: str | None = None,
     **settings: Any,
 ) -> Found:
@@ -83,7 +83,9 @@ def discover(
         exclude: columns to leave out, names or patterns. Constants, identifiers, free text, timestamps and exact
             copies of another column are left out without being named here, unless they are asked for by name;
             `found.columns` says what became of every column, `forebear.check` says it beforehand.
-        missing: "refuse" names the columns with gaps, "drop" leaves rows with a gap out.
+        missing: "model" takes gaps in inputs as they are: laws are learned from what each row has, a set of inputs is
+            tested on the rows that have all of it, and whether a cell is missing counts as part of the input; rows
+            without a target are not used for that target. "drop" leaves rows with any gap out, "refuse" names them.
         time: a column of timestamps. Rows are put in its order, and hour of the day, day of the week, day of the year
             (those that the table holds at least twice) and days since the start become candidates.
         **settings: any field of `FlowSettings`, `KernelSettings` and `CertificateSettings`, `folds` and `subset`.

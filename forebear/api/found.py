@@ -473,14 +473,15 @@ class Found:
             raise InputError("this result was saved without its table: judge on rows of yours, twin.validate(rows)")
         if not len(judged.test_rows):
             raise InputError("no rows were set aside for this twin: judge on rows of yours, twin.validate(rows)")
-        if judged.table != fingerprint(self.table):
+        table = self.table.with_values(self.targets)
+        if judged.table != fingerprint(table):
             raise InputError("this twin was fitted on another table: judge on rows of yours, twin.validate(rows)")
-        return judged.validate(self.table.take(judged.test_rows).frame(), full=full, exact=exact, seed=seed)
+        return judged.validate(table.take(judged.test_rows).frame(), full=full, exact=exact, seed=seed)
 
     def _read(self, data: Any) -> Table:
         used = {name for question in self.questions.values() for name in (question.target, *question.inputs)}
         frame, source = open_frame(data)
-        return read_columns(frame, source, used, {} if self.table is None else self.table.periods())
+        return read_columns(frame, source, used, {} if self.table is None else self.table.periods(), gaps=True)
 
     def save(self, folder: str | FilePath) -> None:
         """Write the result and the columns it used to a folder; `forebear.load` reads both back.

@@ -90,7 +90,7 @@ def discover(
     group: opt.Group = None,
     periodic: opt.Periodic = None,
     exclude: opt.Exclude = None,
-    missing: opt.Missing = "refuse",
+    missing: opt.Missing = "model",
     rows: opt.Rows = "auto",
     lags: opt.Lags = None,
     state: opt.State = None,

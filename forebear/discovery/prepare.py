@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from forebear.data.checked import TableUse
 from forebear.data.question import Question
 from forebear.data.source import open_frame
-from forebear.data.survey import REFUSE, Roles, survey
+from forebear.data.survey import MODEL, Roles, survey
 from forebear.data.table import Table, fingerprint
 from forebear.discovery.choose import Rule, find_rule
 from forebear.discovery.problem import Problem, make_batches
@@ -46,7 +46,7 @@ class Asked(NamedTuple):
     settings: Mapping[str, Any]
     rows: str = AUTO
     exclude: str | Sequence[str] = ()
-    missing: str = REFUSE
+    missing: str = MODEL
     time: str | None = None
 
 
@@ -95,7 +95,7 @@ def prepare(asked: Asked, jobs: Any) -> Prepared:
         _check_joint(questions)
     rows = None if runs == 1 else max(1, round(config.subset * table.rows))
     _check_folds(rows or table.rows, table.source, config)
-    batches = make_batches(questions, asked.joint, runs, seed, rows)
+    batches = make_batches(questions, asked.joint, runs, seed, rows, table)
     problem = Problem(table, batches, sampler, rule, config, structure)
     record = {
         "preset": asked.preset,

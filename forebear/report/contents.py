@@ -73,7 +73,7 @@ def _columns(found: Discovery) -> dict[str, Any] | None:
 def _observed(found: Discovery, table: Table | None) -> dict[str, np.ndarray]:
     if table is None:
         return {}
-    return {target: table.columns[target].values for target in found.targets}
+    return {target: table.columns[target].present for target in found.targets}
 
 
 def _target(

@@ -126,7 +126,7 @@ def _rows(found: Discovery) -> list[str]:
 
 
 # What `discover` does about the table where nothing is said.
-_TABLE_DEFAULTS: dict[str, Any] = {"exclude": [], "missing": "refuse", "time": None}
+_TABLE_DEFAULTS: dict[str, Any] = {"exclude": [], "missing": "model", "time": None}
 
 
 def _table_options(found: Discovery) -> dict[str, Any]:
