@@ -12,6 +12,7 @@ from typing import Any
 from forebear.api.found import Found
 from forebear.api.slips import check_slips
 from forebear.data.checked import TableUse
+from forebear.data.lagged import Lagged
 from forebear.discovery.certificate import Certificate
 from forebear.discovery.choose import Rule
 from forebear.discovery.execute import Session, run_here, run_in_processes, run_on_cluster
@@ -50,7 +51,7 @@ def discover(
 
     Arguments:
         data: a pandas, polars or pyarrow table, an xarray dataset, a dict of arrays, or the path of a .csv or
-            .parquet file.
+            .parquet file; or what `forebear.lagged` made, with its own targets, candidates, groups and periods.
         targets: a name, a pattern such as "d*", or a list of them; None takes every column in turn as a target of
             all the others. Wherever columns are named, patterns will do.
         candidates: the inputs to choose from, for all targets or as {target: list}, which rules edges out; by
@@ -103,6 +104,11 @@ def discover(
     """
     started = perf_counter()
     check_slips(settings, targets)
+    if isinstance(data, Lagged):
+        made = data
+        data, targets, candidates = made.table, targets or made.targets, candidates or made.candidates
+        groups = made.free_groups(keep) if groups is None else groups
+        periodic = {**made.periodic, **(periodic or {})}
     spare_maps()
     asked = Asked(
         data,

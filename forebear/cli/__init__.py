@@ -98,6 +98,8 @@ def discover(
     episode: opt.Episode = None,
     increments: opt.Increments = None,
     time: opt.Time = None,
+    step: opt.Step = None,
+    tolerance: opt.Tolerance = None,
     rule: opt.Rule = None,
     preset: opt.Preset = "fast",
     sampler: opt.Sampler = "flow",
@@ -120,7 +122,8 @@ def discover(
     from forebear.cli.discovering import ColumnRoles, OutputOptions, Trajectory, run_discover
 
     past = None if lags is None else parse_whole(lags, "--lags", 0)
-    trajectory = Trajectory(past, state or (), action or (), episode, time, increments)
+    steps = (step, tolerance, missing)
+    trajectory = Trajectory(past, state or (), action or (), episode, time, increments, *steps)
     columns = (target or (), candidate or (), keep or (), group or (), periodic or ())
     roles = ColumnRoles(data, *columns, trajectory, exclude or ())
     passed: dict[str, object] = {"preset": preset, "sampler": sampler, "joint": joint, "progress": progress}

@@ -42,6 +42,8 @@ Time = Annotated[
         "Timestamps: order the rows, and are offered as inputs (hour, day, season, trend); with --lags, a clock."
     ),
 ]
+Step = Annotated[str | None, _column("With --lags and --time: how long a lag is, such as '10 min'.", "TIME")]
+Tolerance = Annotated[str | None, _column("With --step: how old a value may be; default: a step.", "TIME")]
 Increments = Annotated[
     bool | None,
     Option("--increments/--next", help="With --lags: targets are changes, or next values.", show_default=False),

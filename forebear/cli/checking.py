@@ -13,7 +13,7 @@ from forebear.cli.output import say
 
 def run_check(roles: ColumnRoles, rows: str, time: str | None, missing: str, as_json: bool) -> None:
     """Look, show, and say by the status whether anything is in the way."""
-    arguments = {**arguments_of(roles), "rows": rows, "time": time, "missing": missing}
+    arguments = {**arguments_of(roles, strict=False), "rows": rows, "time": time, "missing": missing}
     checked = forebear.check(**arguments)
     say(json.dumps(checked.to_dict(), indent=2) if as_json else checked.text())
     if not checked.ok:

@@ -32,6 +32,9 @@ class Trajectory:
     episode: str | None = None
     time: str | None = None
     increments: bool | None = None
+    step: str | None = None
+    tolerance: str | None = None
+    missing: str = "model"
 
 
 @dataclass(frozen=True)
@@ -109,8 +112,9 @@ def _note_fresh(options: OutputOptions) -> None:
         note(f"there is no run in {options.out} to resume: starting one")
 
 
-def arguments_of(roles: ColumnRoles) -> dict[str, Any]:
-    """The arguments of `forebear.discover` that say what is asked of which table."""
+def arguments_of(roles: ColumnRoles, strict: bool = True) -> dict[str, Any]:
+    """The arguments of `forebear.discover` that say what is asked of which table; unless `strict`, patterns that match
+    nothing are left for others to tell."""
     periods = parse_periods(roles.periodic) or None
     groups = parse_groups(roles.group) or None
     if roles.trajectory.lags is not None:
@@ -124,7 +128,7 @@ def arguments_of(roles: ColumnRoles) -> dict[str, Any]:
 
         data = open_frame(roles.data)
         columns = list(data.frame.columns)
-    asked = _asked(roles, columns, roles.data)
+    asked = _asked(roles, columns, roles.data, strict)
     return {
         "data": data,
         **asked,
@@ -135,13 +139,13 @@ def arguments_of(roles: ColumnRoles) -> dict[str, Any]:
     }
 
 
-def _asked(roles: ColumnRoles, columns: Sequence[str], source: str) -> dict[str, Names]:
+def _asked(roles: ColumnRoles, columns: Sequence[str], source: str, strict: bool = True) -> dict[str, Names]:
     """Names and patterns as they were typed: what a pattern matches may be left out, what is named may not."""
-    targets = expand(roles.target, columns, source, "given with --target")
+    targets = expand(roles.target, columns, source, "given with --target") if strict else list(roles.target)
     return {
         "targets": list(roles.target) or None,
-        "candidates": by_target(roles.candidate, columns, source, "--candidate", targets),
-        "keep": by_target(roles.keep, columns, source, "--keep", targets) or [],
+        "candidates": by_target(roles.candidate, columns, source, "--candidate", targets, strict),
+        "keep": by_target(roles.keep, columns, source, "--keep", targets, strict) or [],
     }
 
 
@@ -150,6 +154,8 @@ def _refuse_trajectory(trajectory: Trajectory) -> None:
         "--state": trajectory.state,
         "--action": trajectory.action,
         "--episode": trajectory.episode,
+        "--step": trajectory.step,
+        "--tolerance": trajectory.tolerance,
         "--increments/--next": trajectory.increments is not None,
     }
     for option, value in given.items():
@@ -173,6 +179,9 @@ def _lagged_arguments(
         increments=trajectory.increments is not False,
         time=trajectory.time,
         periodic=periods,
+        step=trajectory.step,
+        tolerance=trajectory.tolerance,
+        missing=trajectory.missing,
     )
     asked = _asked(roles, list(made.table.columns), f"{roles.data} with lags")
     asked["targets"] = asked["targets"] or list(made.targets)

@@ -114,10 +114,15 @@ def is_plain(texts: Sequence[str]) -> bool:
 
 
 def by_target(
-    texts: Sequence[str], columns: Sequence[str], source: str, option: str, targets: Sequence[str]
+    texts: Sequence[str],
+    columns: Sequence[str],
+    source: str,
+    option: str,
+    targets: Sequence[str],
+    strict: bool = True,
 ) -> Names:
     """Names and patterns for every target, or, written `target=a,b`, for one target each; a pattern that matches
-    nothing is refused.
+    nothing is refused if this is `strict`.
 
     >>> by_target(["y=x*", "z=x2"], ["x1", "x2", "y", "z"], "a.csv", "--candidate", ["y", "z"])
     {'y': ['x*'], 'z': ['x2']}
@@ -128,7 +133,8 @@ def by_target(
         return None
     single = [text for text in texts if "=" in text and text not in columns]
     if not single:
-        expand(texts, columns, source, f"given with {option}", targets)
+        if strict:
+            expand(texts, columns, source, f"given with {option}", targets)
         return list(texts)
     if len(single) < len(texts):
         plain = next(text for text in texts if text not in single)
@@ -137,5 +143,6 @@ def by_target(
     for text in single:
         target, members = _pair(text, option, "TARGET=a,b", lists)
         lists[target] = _members(members, text, option)
-        expand(lists[target], columns, source, f"given with {option}", [target])
+        if strict:
+            expand(lists[target], columns, source, f"given with {option}", [target])
     return lists
