@@ -45,6 +45,7 @@ def discover(
     exclude: str | Sequence[str] = (),
     missing: str = "model",
     time: str | None = None,
+    sample: int | None = 200_000,
     **settings: Any,
 ) -> Found:
     """Find the few inputs that shape the whole conditional law of each target.
@@ -89,6 +90,9 @@ def discover(
             without a target are not used for that target. "drop" leaves rows with any gap out, "refuse" names them.
         time: a column of timestamps. Rows are put in its order, and hour of the day, day of the week, day of the year
             (those that the table holds at least twice) and days since the start become candidates.
+        sample: rows that are read at most, drawn at random by the seed in one pass; None reads all. Parquet files and
+            folders, Arrow datasets, lazy polars frames, DuckDB relations and dask frames are read in parts, and of
+            them only the columns that are needed; `found.columns` and the report say how many rows there were.
         **settings: any field of `FlowSettings`, `KernelSettings` and `CertificateSettings`, `folds` and `subset`.
 
     Returns:
@@ -128,6 +132,7 @@ def discover(
         exclude,
         missing,
         time,
+        sample,
     )
     problem, questions, settings_record, memory, use = prepared = prepare(asked, jobs)
     with ExitStack() as stack:

@@ -34,13 +34,25 @@ MEANT = {
     "folder": "out",
     "output_dir": "out",
     "period": "periodic",
-    "sample_weight": "weights",
     "alpha": "level",
     "episode": "rows",
     "group": "groups",
     "model": "sampler",
 }
 """what people write -> what it is called here"""
+
+
+_WEIGHTS = (
+    "rows cannot be weighted, since every p-value counts rows; draw rows in proportion to their weights first, "
+    "table.sample(n=len(table), weights=..., random_state=0), or put what the weights follow among the candidates"
+)
+_NOT_HERE = {
+    "weights": _WEIGHTS,
+    "sample_weight": _WEIGHTS,
+    "censored": "censored targets are not modelled; use a survival model (lifelines, scikit-survival), or ask about "
+    "rows that are not censored, table[~table.censored], where censoring does not depend on the target",
+}
+"""what is not modelled -> what to use instead"""
 
 
 def check_slips(settings: Mapping[str, Any], targets: Any) -> None:
@@ -60,6 +72,8 @@ table.assign(y=y), and write targets="y"
             'table.assign(y=y), and write targets="y"'
         )
     for name, value in settings.items():
+        if name in _NOT_HERE:
+            raise InputError(f"there is no argument '{name}': {_NOT_HERE[name]}")
         if name in MEANT:
             shown = repr(value)
             told = shown if len(shown) <= 40 else "..."

@@ -91,6 +91,7 @@ def discover(
     periodic: opt.Periodic = None,
     exclude: opt.Exclude = None,
     missing: opt.Missing = "model",
+    sample: opt.Sample = "200000",
     rows: opt.Rows = "auto",
     lags: opt.Lags = None,
     state: opt.State = None,
@@ -127,7 +128,8 @@ def discover(
     columns = (target or (), candidate or (), keep or (), group or (), periodic or ())
     roles = ColumnRoles(data, *columns, trajectory, exclude or ())
     passed: dict[str, object] = {"preset": preset, "sampler": sampler, "joint": joint, "progress": progress}
-    passed |= {"rows": rows, "missing": missing}
+    most = None if sample == "all" else parse_whole(sample, "--sample", 100)
+    passed |= {"rows": rows, "missing": missing, "sample": most}
     for name, text, least in (("runs", runs, 1), ("seed", seed, 0), ("jobs", jobs, 1)):
         passed[name] = parse_whole(text, f"--{name}", least)
     if rule is not None:

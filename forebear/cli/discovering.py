@@ -113,8 +113,8 @@ def _note_fresh(options: OutputOptions) -> None:
 
 
 def arguments_of(roles: ColumnRoles, strict: bool = True) -> dict[str, Any]:
-    """The arguments of `forebear.discover` that say what is asked of which table; unless `strict`, patterns that match
-    nothing are left for others to tell."""
+    """The arguments of `forebear.discover` that say what is asked of which table; unless `strict`, patterns that
+    match nothing are left for others to tell."""
     periods = parse_periods(roles.periodic) or None
     groups = parse_groups(roles.group) or None
     if roles.trajectory.lags is not None:

@@ -35,9 +35,9 @@ class TableUse:
     """what was done about gaps"""
 
     @classmethod
-    def of(cls, found: Survey, used: int, missing: str, sample: str = "") -> TableUse:
-        """From a survey."""
-        return cls(found.source, found.rows, used, found.uses, sample, missing)
+    def of(cls, found: Survey, used: int, missing: str, sample: str = "", total: int | None = None) -> TableUse:
+        """From a survey of a table that had so many rows."""
+        return cls(found.source, found.rows if total is None else total, used, found.uses, sample, missing)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain numbers and strings, but for the place of the file: the same table gives the same answer."""
@@ -51,7 +51,7 @@ class TableUse:
         'Rows with a gap were left out: 90 of 100 remain.'
         """
         parts = [self.sample] if self.sample else []
-        if self.missing == "drop" and self.used < self.rows:
+        if self.missing == "drop" and self.used < self.rows and not self.sample:
             parts.append(f"Rows with a gap were left out: {self.used:,} of {self.rows:,} remain.")
         if self.missing == "model" and self.gaps:
             parts.append(f"{self.gaps:,} cells are missing, which the laws take as such.")

@@ -115,7 +115,7 @@ class _Surveyor:
         self._attempt(self._read_periods)
         self._attempt(self._exclude)
         self.columns = [str(name) for name in self.frame.columns]
-        self.named = {name for _, text in _texts(self.roles) for name in [text] if name in set(self.columns)}
+        self.named = {name for _, text in named_texts(self.roles) for name in [text] if name in set(self.columns)}
         self._check_names()
         if self.problems:
             # What is asked is not clear, but what is wrong with columns that were named can be told as well.
@@ -169,7 +169,7 @@ class _Surveyor:
     def _check_names(self) -> None:
         """Names that are no columns, and columns that are both excluded and asked for: all of them."""
         known = set(self.columns)
-        for option, text in _texts(self.roles):
+        for option, text in named_texts(self.roles):
             if text in known:
                 if text in self.excluded:
                     self._add(
@@ -343,7 +343,7 @@ def _role(found: _Surveyor, name: str, questions: Sequence[Question]) -> tuple[s
     return ("not asked for" if questions else "-"), ""
 
 
-def _texts(roles: Roles) -> Iterator[tuple[str, str]]:
+def named_texts(roles: Roles) -> Iterator[tuple[str, str]]:
     """Every name or pattern that the user wrote, with the option that it stands in."""
     for option, value in (("targets", roles.targets), ("candidates", roles.candidates), ("keep", roles.keep)):
         if isinstance(value, Mapping):

@@ -6,9 +6,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from forebear.data.checked import TableUse
+from forebear.data.names import is_pattern, matching
 from forebear.data.question import Question
-from forebear.data.source import open_frame
-from forebear.data.survey import MODEL, Roles, survey
+from forebear.data.source import open_sample
+from forebear.data.survey import MODEL, Roles, named_texts, survey
 from forebear.data.table import Table, fingerprint
 from forebear.discovery.choose import Rule, find_rule
 from forebear.discovery.problem import Problem, make_batches
@@ -26,6 +27,10 @@ from forebear.version import __version__
 _SEEDS = 2**63
 # Fewer rows than this cannot hold out a fold.
 _ROWS_PER_FOLD = 2
+
+
+SAMPLE = 200_000
+"""rows that are read at most: more bring nothing to the training, and less than half of them are tested"""
 
 
 class Asked(NamedTuple):
@@ -48,6 +53,7 @@ class Asked(NamedTuple):
     exclude: str | Sequence[str] = ()
     missing: str = MODEL
     time: str | None = None
+    sample: int | None = SAMPLE
 
 
 class Prepared(NamedTuple):
@@ -90,6 +96,8 @@ def prepare(asked: Asked, jobs: Any) -> Prepared:
     if seed >= _SEEDS:
         raise InputError(f"seed must be below 2**63; got one of {len(str(seed))} digits")
     check_jobs(jobs)
+    if asked.sample is not None:
+        check_whole("sample", asked.sample, 100)
     table, questions, structure, use = _read(asked)
     if asked.joint:
         _check_joint(questions)
@@ -111,6 +119,7 @@ def prepare(asked: Asked, jobs: Any) -> Prepared:
         "exclude": _listed(asked.exclude),
         "missing": asked.missing,
         "time": asked.time,
+        "sample": asked.sample,
         **config.flat(),
     }
     return Prepared(problem, tuple(questions), record, _memory(problem, jobs), use)
@@ -125,7 +134,7 @@ def _name(value: Any) -> str:
 
 
 def _read(asked: Asked) -> tuple[Table, list[Question], RowStructure, TableUse]:
-    opened = open_frame(asked.data)
+    opened, total, sampled = open_sample(asked.data, lambda names: _wanted(names, asked), asked.sample, asked.seed)
     structure = declared(asked.rows, opened.frame, opened.source)
     apart = None if structure is None else structure.column
     roles = Roles(
@@ -143,8 +152,24 @@ def _read(asked: Asked) -> tuple[Table, list[Question], RowStructure, TableUse]:
     table, questions = found.require()
     if structure is not None and found.kept_rows is not None:
         structure = structure.take(found.kept_rows)
-    use = TableUse.of(found, table.rows, asked.missing)
+    told = f"{len(opened.frame):,} of {total:,} rows were drawn at random (seed {asked.seed})." if sampled else ""
+    use = TableUse.of(found, table.rows, asked.missing, told, total)
     return table, questions, judge(table, questions) if structure is None else structure, use
+
+
+def _wanted(names: Sequence[str], asked: Asked) -> list[str]:
+    """The columns that are worth reading: all but the excluded ones, or those that were named."""
+    out = [text for text in _listed(asked.exclude) if text in names or is_pattern(text)]
+    gone = {name for text in out for name in ([text] if text in names else matching(text, names))}
+    texts = [text for _, text in named_texts(Roles(asked.targets, asked.candidates, asked.keep, asked.groups))]
+    if asked.targets is None or asked.candidates is None or isinstance(asked.candidates, Mapping):
+        return [name for name in names if name not in gone or name in texts]
+    texts += [str(one) for one in (asked.time, asked.rows) if one is not None]
+    texts += [str(name) for name in asked.periodic or ()]
+    kept = {name for text in texts for name in ([text] if text in names else matching(text, names))}
+    # Where a name is not there, what it could have meant is to be told.
+    unknown = [text for text in texts if text not in names and not is_pattern(text) and text not in (asked.rows,)]
+    return list(names) if unknown else [name for name in names if name in kept and name not in gone]
 
 
 def _check_joint(questions: Sequence[Question]) -> None:

@@ -176,16 +176,20 @@ class SetTester:
 
     def _with(self, rows: Int[np.ndarray, " some"]) -> SetTester:
         """The same test on some of the rows."""
-        dependence = self.dependence
+        dependence, lags = self.dependence, max(1, len(rows) // 3)
         if dependence is not None:
+            memory = None if dependence.latents is None else dependence.latents[:, :lags]
             groups = None if dependence.groups is None else np.unique(dependence.groups[rows], return_inverse=True)[1]
-            dependence = replace(dependence, rows=len(rows), groups=groups)
+            dependence = replace(dependence, rows=len(rows), groups=groups, latents=memory)
         return replace(
             self,
             x=self.x[rows],
             y=self.y[rows],
             fold=self.fold[rows],
-            columns={name: own._replace(values=own.values[rows]) for name, own in self.columns.items()},
+            columns={
+                name: Features(own.values[rows], None if own.memory is None else own.memory[:, :lags])
+                for name, own in self.columns.items()
+            },
             parts=self.parts[rows],
             dependence=dependence,
             stock=None,

@@ -76,7 +76,7 @@ def command(found: Discovery, table: Table | None) -> str | None:
     for rows in _rows(found):
         words += ["--rows", rows]
     for option, value in _table_options(found).items():
-        for word in [value] if isinstance(value, str) else value:
+        for word in value if isinstance(value, list) else ["all" if value is None else str(value)]:
             words += [f"--{option}", word]
     for name, value in choices.items():
         if name == "joint":
@@ -126,7 +126,7 @@ def _rows(found: Discovery) -> list[str]:
 
 
 # What `discover` does about the table where nothing is said.
-_TABLE_DEFAULTS: dict[str, Any] = {"exclude": [], "missing": "model", "time": None}
+_TABLE_DEFAULTS: dict[str, Any] = {"exclude": [], "missing": "model", "time": None, "sample": 200_000}
 
 
 def _table_options(found: Discovery) -> dict[str, Any]:
