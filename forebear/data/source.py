@@ -125,7 +125,8 @@ def _read_excel(path: Path) -> pd.DataFrame:
 
 
 def _read_lines(path: Path) -> pd.DataFrame:
-    return pd.read_json(path, lines=True, dtype=False)
+    how: dict[str, Any] = {"lines": True, "dtype": False}  # dates stay text, which is read as times later
+    return pd.read_json(path, **how)
 
 
 _READERS = {
