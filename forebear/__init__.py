@@ -14,9 +14,11 @@ if TYPE_CHECKING:
     from forebear import envs as envs
     from forebear import sklearn as sklearn
     from forebear import systems as systems
+    from forebear.api.check import check as check
     from forebear.api.discover import discover as discover
     from forebear.api.found import Found as Found
     from forebear.api.found import load as load
+    from forebear.data.checked import Checked as Checked
     from forebear.data.lagged import Lagged as Lagged
     from forebear.data.lagged import lagged as lagged
     from forebear.discovery.certificate import Certificate as Certificate
@@ -50,6 +52,8 @@ _HOMES = {
     "Certified": "forebear.discovery.choose",
     "LargestJump": "forebear.discovery.choose",
     "Rule": "forebear.discovery.choose",
+    "Checked": "forebear.data.checked",
+    "check": "forebear.api.check",
     "discover": "forebear.api.discover",
     "Found": "forebear.api.found",
     "load": "forebear.api.found",
@@ -75,6 +79,7 @@ _HOMES = {
 __all__ = [
     "Certificate",
     "Certified",
+    "Checked",
     "Dynamics",
     "FlowSampler",
     "FlowSettings",
@@ -96,6 +101,7 @@ __all__ = [
     "Sampler",
     "Twin",
     "TwinSettings",
+    "check",
     "control",
     "discover",
     "envs",

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import difflib
 import math
+import re
 import warnings
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from numbers import Integral
 from typing import Any
 
@@ -43,16 +44,42 @@ class InputError(ValueError):
     forebear.errors.InputError: column 'x\\ny' is constant (every value is 3.0): leave it out
     """
 
-    def __init__(self, message: str):
-        super().__init__(_one_line(message))
+    def __init__(self, message: str, longest: int | None = None):
+        super().__init__(_one_line(message, _LONGEST if longest is None else longest))
+
+
+class UnusableColumn(InputError):
+    """A column that says nothing as an input, whatever is done to its cells: a constant, an identifier, free text.
+
+    Where nobody asked for the column by name, it is left out; otherwise this is an error like any other.
+    """
+
+    def __init__(self, where: str, why: str, remedy: str = "leave it out"):
+        super().__init__(f"{where} {why}: {remedy}")
+        self.why = why
+
+
+def raise_together(source: str, problems: Sequence[str]) -> None:
+    """Raise one `InputError` about all problems, if there are any; `source` opens the message.
+
+    >>> raise_together("a.csv", ["a.csv: column 'x' is constant", "a.csv: no column 'z' (named in targets)"])
+    Traceback (most recent call last):
+    forebear.errors.InputError: a.csv has 2 problems. 1: column 'x' is constant. 2: no column 'z' (named in targets)
+    """
+    if len(problems) == 1:
+        raise InputError(problems[0])
+    if problems:
+        told = [problem.removeprefix(f"{source}: ").rstrip(".") for problem in problems]
+        numbered = ". ".join(f"{number}: {problem}" for number, problem in enumerate(told, start=1))
+        raise InputError(f"{source} has {len(problems)} problems. {numbered}", longest=2 * _LONGEST)
 
 
 _LONGEST = 900
 
 
-def _one_line(text: str) -> str:
+def _one_line(text: str, longest: int) -> str:
     shown = "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in str(text))
-    return shown if len(shown) <= _LONGEST else f"{shown[: _LONGEST * 2 // 3]} ... {shown[-_LONGEST // 3 :]}"
+    return shown if len(shown) <= longest else f"{shown[: longest * 2 // 3]} ... {shown[-longest // 3 :]}"
 
 
 def listed(names: Iterable[object], most: int = 8) -> str:
@@ -75,11 +102,29 @@ def near_miss(name: object, known: Iterable[str]) -> str:
     "Did you mean 'lengthscale'?"
     >>> near_miss("q", ["lengthscale", "nugget"])
     "Known: 'lengthscale', 'nugget'."
+
+    Units in brackets do not count.
+
+    >>> near_miss("flow", ["flow [m3/h]", "glow [%]"])
+    "Did you mean 'flow [m3/h]'?"
     """
     known = list(known)
     lowered = {option.lower(): option for option in known}
     close = difflib.get_close_matches(str(name).lower(), list(lowered), n=1, cutoff=0.6)
+    bare = {_without_unit(option): option for option in reversed(known)}
+    plain = difflib.get_close_matches(_without_unit(str(name)), list(bare), n=1, cutoff=0.6)
+    if plain and (not close or _without_unit(str(name)) in bare):
+        return f"Did you mean '{bare[plain[0]]}'?"
     return f"Did you mean '{lowered[close[0]]}'?" if close else f"Known: {listed(known)}."
+
+
+def _without_unit(name: str) -> str:
+    """A name without what stands in brackets, in small letters.
+
+    >>> _without_unit("Oil Temp. [°C]")
+    'oil temp.'
+    """
+    return " ".join(re.sub(r"\[[^\]]*\]|\([^)]*\)|\{[^}]*\}", " ", name).lower().split()) or name.lower()
 
 
 def check_whole(name: str, value: object, least: int) -> None:

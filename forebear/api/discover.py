@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
+from time import perf_counter
 from typing import Any
 
 from forebear.api.found import Found
+from forebear.api.slips import check_slips
+from forebear.data.checked import TableUse
+from forebear.data.lagged import Lagged
+from forebear.discovery.certificate import Certificate
 from forebear.discovery.choose import Rule
 from forebear.discovery.execute import Session, run_here, run_in_processes, run_on_cluster
 from forebear.discovery.prepare import Asked, prepare
@@ -37,13 +42,17 @@ def discover(
     sampler: str | Sampler = "flow",
     joint: bool = False,
     rows: str = "auto",
+    exclude: str | Sequence[str] = (),
+    missing: str = "model",
+    time: str | None = None,
+    sample: int | None = 200_000,
     **settings: Any,
 ) -> Found:
     """Find the few inputs that shape the whole conditional law of each target.
 
     Arguments:
         data: a pandas, polars or pyarrow table, an xarray dataset, a dict of arrays, or the path of a .csv or
-            .parquet file.
+            .parquet file; or what `forebear.lagged` made, with its own targets, candidates, groups and periods.
         targets: a name, a pattern such as "d*", or a list of them; None takes every column in turn as a target of
             all the others. Wherever columns are named, patterns will do.
         candidates: the inputs to choose from, for all targets or as {target: list}, which rules edges out; by
@@ -73,6 +82,17 @@ def discover(
         rows: how rows hang together: "independent"; "ordered" (each follows the one before: time series, records of
             a plant); the name of a column whose values tell episodes, batches or machines apart, the rows of which
             may share something hidden; or "auto", judged from the data and told in `found.rows`.
+        exclude: columns to leave out, names or patterns. Constants, identifiers, free text, timestamps and exact
+            copies of another column are left out without being named here, unless they are asked for by name;
+            `found.columns` says what became of every column, `forebear.check` says it beforehand.
+        missing: "model" takes gaps in inputs as they are: laws are learned from what each row has, a set of inputs is
+            tested on the rows that have all of it, and whether a cell is missing counts as part of the input; rows
+            without a target are not used for that target. "drop" leaves rows with any gap out, "refuse" names them.
+        time: a column of timestamps. Rows are put in its order, and hour of the day, day of the week, day of the year
+            (those that the table holds at least twice) and days since the start become candidates.
+        sample: rows that are read at most, drawn at random by the seed in one pass; None reads all. Parquet files and
+            folders, Arrow datasets, lazy polars frames, DuckDB relations and dask frames are read in parts, and of
+            them only the columns that are needed; `found.columns` and the report say how many rows there were.
         **settings: any field of `FlowSettings`, `KernelSettings` and `CertificateSettings`, `folds` and `subset`.
 
     Returns:
@@ -86,12 +106,35 @@ def discover(
     >>> found.ancestors
     {'y': ('b',)}
     """
-    started = time.perf_counter()
+    started = perf_counter()
+    check_slips(settings, targets)
+    if isinstance(data, Lagged):
+        made = data
+        data, targets, candidates = made.table, targets or made.targets, candidates or made.candidates
+        groups = made.free_groups(keep) if groups is None else groups
+        periodic = {**made.periodic, **(periodic or {})}
     spare_maps()
     asked = Asked(
-        data, targets, candidates, keep, groups, periodic, rule, preset, sampler, joint, runs, seed, settings, rows
+        data,
+        targets,
+        candidates,
+        keep,
+        groups,
+        periodic,
+        rule,
+        preset,
+        sampler,
+        joint,
+        runs,
+        seed,
+        settings,
+        rows,
+        exclude,
+        missing,
+        time,
+        sample,
     )
-    problem, questions, settings_record, memory = prepared = prepare(asked, jobs)
+    problem, questions, settings_record, memory, use = prepared = prepare(asked, jobs)
     with ExitStack() as stack:
         tell = stack.enter_context(listening(progress))
         folder = None if out is None else stack.enter_context(open_run(out, prepared.identity()))
@@ -107,12 +150,26 @@ def discover(
         {question.target: question for question in questions},
         tuple({q.target: run[q.target].path for q in questions} for run in by_run),
         tuple({q.target: run[q.target].chosen for q in questions} for run in by_run),
-        tuple({q.target: c for q in questions if (c := run[q.target].certificate) is not None} for run in by_run),
+        tuple(
+            {q.target: with_copies(c, use) for q in questions if (c := run[q.target].certificate) is not None}
+            for run in by_run
+        ),
         {**settings_record, "estimated_gb": round(memory.total / 1e9, 2)},
-        time.perf_counter() - started,
+        perf_counter() - started,
         session.notes.notes,
+        use,
     )
     found = Found(record, problem.table, sampler=None if isinstance(sampler, str) else sampler)
     if out is not None:
         found.save(out)
     return found
+
+
+def with_copies(certificate: Certificate, use: TableUse) -> Certificate:
+    """The certificate with the copies of chosen inputs, which were left out, in their classes."""
+    copies: dict[str, list[str]] = {}
+    for column in use.columns:
+        if column.copy_of in certificate.kept:
+            copies.setdefault(str(column.copy_of), []).append(column.name)
+    classes = [(*names, *copies.pop(names[0], [])) for names in certificate.classes]
+    return replace(certificate, classes=(*classes, *((name, *others) for name, others in copies.items())))

@@ -12,6 +12,7 @@ import networkx as nx
 import pandas as pd
 
 from forebear.api.twins import Twins, fit_recipe, recipe_of, sampler_of
+from forebear.data.checked import columns_frame
 from forebear.data.question import Question
 from forebear.data.source import open_frame
 from forebear.data.stored import load_table, save_table
@@ -182,6 +183,12 @@ class Found:
         return self.record.certificates()[target].smallest(margin)
 
     @property
+    def columns(self) -> pd.DataFrame:
+        """What was done to the columns of the table, a row each: kind, role, why, missing, distinct, range,
+        resolution, copy_of; as `forebear.check` shows it. Empty for results of versions before 0.4."""
+        return columns_frame(() if self.record.use is None else self.record.use.columns)
+
+    @property
     def rows(self) -> str:
         """How the rows were taken to hang together: "independent", "ordered", "grouped" or the column declared."""
         return str(self.settings.get("rows", "independent"))
@@ -247,6 +254,7 @@ class Found:
             "seconds": self.seconds,
             "notes": list(self.notes),
             "rows": self.rows,
+            "table": None if self.record.use is None else self.record.use.to_dict(),
             "targets": targets,
         }
 
@@ -467,14 +475,15 @@ class Found:
             raise InputError("this result was saved without its table: judge on rows of yours, twin.validate(rows)")
         if not len(judged.test_rows):
             raise InputError("no rows were set aside for this twin: judge on rows of yours, twin.validate(rows)")
-        if judged.table != fingerprint(self.table):
+        table = self.table.with_values(self.targets)
+        if judged.table != fingerprint(table):
             raise InputError("this twin was fitted on another table: judge on rows of yours, twin.validate(rows)")
-        return judged.validate(self.table.take(judged.test_rows).frame(), full=full, exact=exact, seed=seed)
+        return judged.validate(table.take(judged.test_rows).frame(), full=full, exact=exact, seed=seed)
 
     def _read(self, data: Any) -> Table:
         used = {name for question in self.questions.values() for name in (question.target, *question.inputs)}
         frame, source = open_frame(data)
-        return read_columns(frame, source, used, {} if self.table is None else self.table.periods())
+        return read_columns(frame, source, used, {} if self.table is None else self.table.periods(), gaps=True)
 
     def save(self, folder: str | FilePath) -> None:
         """Write the result and the columns it used to a folder; `forebear.load` reads both back.

@@ -58,6 +58,7 @@ def fit_recipe(
     record: Discovery, table: Table, recipe: Recipe, progress: bool | None, sampler: str | Sampler | None = None
 ) -> Twin:
     """The twin of a result by a recipe, trained on this table; `sampler` is the one that the recipe names."""
+    table = table.with_values(record.targets)
     inputs = {t: record.columns(t) if recipe.pruned else q.inputs for t, q in record.questions.items()}
     with show_progress(progress) as show:
         return fit_twin(

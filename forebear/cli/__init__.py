@@ -57,6 +57,30 @@ def demo(out: opt.DemoOut = Path("forebear-demo")) -> None:
     run_demo(out)
 
 
+@app.command(epilog=examples.CHECK)
+def check(
+    data: opt.Data,
+    target: opt.CheckTarget = None,
+    candidate: opt.Candidate = None,
+    keep: opt.Keep = None,
+    exclude: opt.Exclude = None,
+    periodic: opt.Periodic = None,
+    rows: opt.Rows = "auto",
+    time: opt.Time = None,
+    missing: opt.Missing = "model",
+    json: opt.Json = False,
+) -> None:
+    """Show what is in a table and what discover would do with each column, without training.
+
+    Exit status 1 when something is in the way.
+    """
+    from forebear.cli.checking import run_check
+    from forebear.cli.discovering import ColumnRoles
+
+    roles = ColumnRoles(data, target or (), candidate or (), keep or (), (), periodic or (), exclude=exclude or ())
+    run_check(roles, rows, time, missing, json)
+
+
 @app.command(epilog=examples.DISCOVER)
 def discover(
     data: opt.Data,
@@ -65,6 +89,9 @@ def discover(
     keep: opt.Keep = None,
     group: opt.Group = None,
     periodic: opt.Periodic = None,
+    exclude: opt.Exclude = None,
+    missing: opt.Missing = "model",
+    sample: opt.Sample = "200000",
     rows: opt.Rows = "auto",
     lags: opt.Lags = None,
     state: opt.State = None,
@@ -72,6 +99,8 @@ def discover(
     episode: opt.Episode = None,
     increments: opt.Increments = None,
     time: opt.Time = None,
+    step: opt.Step = None,
+    tolerance: opt.Tolerance = None,
     rule: opt.Rule = None,
     preset: opt.Preset = "fast",
     sampler: opt.Sampler = "flow",
@@ -94,10 +123,13 @@ def discover(
     from forebear.cli.discovering import ColumnRoles, OutputOptions, Trajectory, run_discover
 
     past = None if lags is None else parse_whole(lags, "--lags", 0)
-    trajectory = Trajectory(past, state or (), action or (), episode, time, increments)
-    roles = ColumnRoles(data, target or (), candidate or (), keep or (), group or (), periodic or (), trajectory)
+    steps = (step, tolerance, missing)
+    trajectory = Trajectory(past, state or (), action or (), episode, time, increments, *steps)
+    columns = (target or (), candidate or (), keep or (), group or (), periodic or ())
+    roles = ColumnRoles(data, *columns, trajectory, exclude or ())
     passed: dict[str, object] = {"preset": preset, "sampler": sampler, "joint": joint, "progress": progress}
-    passed["rows"] = rows
+    most = None if sample == "all" else parse_whole(sample, "--sample", 100)
+    passed |= {"rows": rows, "missing": missing, "sample": most}
     for name, text, least in (("runs", runs, 1), ("seed", seed, 0), ("jobs", jobs, 1)):
         passed[name] = parse_whole(text, f"--{name}", least)
     if rule is not None:

@@ -18,6 +18,12 @@ Target = Annotated[_Several, _column("A target, or a pattern such as 'd*'; defau
 Candidate = Annotated[_Several, _column("An input to choose from, a pattern, or TARGET=a,b for one target.")]
 Keep = Annotated[_Several, _column("An input that is never removed, a pattern, or TARGET=a,b for one target.")]
 Group = Annotated[_Several, _column("Inputs that are removed together, under a name.", "NAME=a,b")]
+Exclude = Annotated[_Several, _column("A column to leave out, or a pattern.")]
+Missing = Annotated[
+    str,
+    Option(metavar="model|drop|refuse", help="Gaps: part of the model, their rows left out, or an error."),
+]
+Sample = Annotated[str, Option(metavar="N|all", help="Rows that are read at most, drawn at random by the seed.")]
 Periodic = Annotated[_Several, _column("An angle and its period, such as theta=6.2832.", "COLUMN=PERIOD")]
 Rows = Annotated[
     str,
@@ -31,7 +37,14 @@ Lags = Annotated[str | None, _column("Rows are trajectories: look N steps back."
 State = Annotated[_Several, _column("With --lags: a state.")]
 Action = Annotated[_Several, _column("With --lags: an action.")]
 Episode = Annotated[str | None, _column("With --lags: tells episodes apart.")]
-Time = Annotated[str | None, _column("With --lags: orders the rows of an episode.")]
+Time = Annotated[
+    str | None,
+    _column(
+        "Timestamps: order the rows, and are offered as inputs (hour, day, season, trend); with --lags, a clock."
+    ),
+]
+Step = Annotated[str | None, _column("With --lags and --time: how long a lag is, such as '10 min'.", "TIME")]
+Tolerance = Annotated[str | None, _column("With --step: how old a value may be; default: a step.", "TIME")]
 Increments = Annotated[
     bool | None,
     Option("--increments/--next", help="With --lags: targets are changes, or next values.", show_default=False),
@@ -52,6 +65,7 @@ Out = Annotated[Path | None, _column("Run folder: everything is saved there as i
 Resume = Annotated[bool, Option("--resume", help="Go on with the interrupted run in --out.")]
 Figure = Annotated[Path | None, _column("Draw the result: .png, .svg or .pdf.", "FILE")]
 Table = Annotated[Path | None, _column("Write the result as a table: .csv, .parquet or .json.", "FILE")]
+CheckTarget = Annotated[_Several, _column("A target, or a pattern; default: every column in turn.")]
 Json = Annotated[bool, Option("--json", help="Print one JSON document and nothing else.")]
 Progress = Annotated[
     bool | None, Option("--progress/--no-progress", help="A bar (default: on a terminal).", show_default=False)

@@ -11,13 +11,13 @@ import forebear
 from forebear.cli.next_steps import next_steps
 from forebear.cli.options import (
     Names,
-    expand_by_target,
+    by_target,
     is_plain,
     parse_groups,
     parse_periods,
     parse_settings,
 )
-from forebear.cli.output import check_figure, draw, found_table, long_work, note, say, verdict_lines
+from forebear.cli.output import check_figure, draw, found_table, long_work, note, say, table_lines, verdict_lines
 from forebear.data.names import expand
 from forebear.errors import InputError
 
@@ -32,6 +32,9 @@ class Trajectory:
     episode: str | None = None
     time: str | None = None
     increments: bool | None = None
+    step: str | None = None
+    tolerance: str | None = None
+    missing: str = "model"
 
 
 @dataclass(frozen=True)
@@ -45,6 +48,7 @@ class ColumnRoles:
     group: Sequence[str] = ()
     periodic: Sequence[str] = ()
     trajectory: Trajectory = Trajectory()
+    exclude: Sequence[str] = ()
 
 
 @dataclass(frozen=True)
@@ -80,7 +84,7 @@ def run_discover(roles: ColumnRoles, options: OutputOptions) -> None:
 
         say(as_json(found))
     else:
-        why = verdict_lines(found)
+        why = [*verdict_lines(found), *table_lines(found)]
         after = next_steps(found, options.out, options.figure, options.table)
         say(found_table(found), "", *why, *([""] if why else []), after)
 
@@ -108,8 +112,9 @@ def _note_fresh(options: OutputOptions) -> None:
         note(f"there is no run in {options.out} to resume: starting one")
 
 
-def arguments_of(roles: ColumnRoles) -> dict[str, Any]:
-    """The arguments of `forebear.discover` that say what is asked of which table."""
+def arguments_of(roles: ColumnRoles, strict: bool = True) -> dict[str, Any]:
+    """The arguments of `forebear.discover` that say what is asked of which table; unless `strict`, patterns that
+    match nothing are left for others to tell."""
     periods = parse_periods(roles.periodic) or None
     groups = parse_groups(roles.group) or None
     if roles.trajectory.lags is not None:
@@ -123,16 +128,24 @@ def arguments_of(roles: ColumnRoles) -> dict[str, Any]:
 
         data = open_frame(roles.data)
         columns = list(data.frame.columns)
-    asked = _asked(roles, columns, roles.data)
-    return {"data": data, **asked, "groups": groups, "periodic": periods}
-
-
-def _asked(roles: ColumnRoles, columns: Sequence[str], source: str) -> dict[str, Names]:
-    targets = expand(roles.target, columns, source, "given with --target")
+    asked = _asked(roles, columns, roles.data, strict)
     return {
-        "targets": targets or None,
-        "candidates": expand_by_target(roles.candidate, columns, source, "--candidate", targets),
-        "keep": expand_by_target(roles.keep, columns, source, "--keep", targets) or [],
+        "data": data,
+        **asked,
+        "groups": groups,
+        "periodic": periods,
+        "exclude": list(roles.exclude),
+        "time": roles.trajectory.time,
+    }
+
+
+def _asked(roles: ColumnRoles, columns: Sequence[str], source: str, strict: bool = True) -> dict[str, Names]:
+    """Names and patterns as they were typed: what a pattern matches may be left out, what is named may not."""
+    targets = expand(roles.target, columns, source, "given with --target") if strict else list(roles.target)
+    return {
+        "targets": list(roles.target) or None,
+        "candidates": by_target(roles.candidate, columns, source, "--candidate", targets, strict),
+        "keep": by_target(roles.keep, columns, source, "--keep", targets, strict) or [],
     }
 
 
@@ -141,7 +154,8 @@ def _refuse_trajectory(trajectory: Trajectory) -> None:
         "--state": trajectory.state,
         "--action": trajectory.action,
         "--episode": trajectory.episode,
-        "--time": trajectory.time,
+        "--step": trajectory.step,
+        "--tolerance": trajectory.tolerance,
         "--increments/--next": trajectory.increments is not None,
     }
     for option, value in given.items():
@@ -165,16 +179,21 @@ def _lagged_arguments(
         increments=trajectory.increments is not False,
         time=trajectory.time,
         periodic=periods,
+        step=trajectory.step,
+        tolerance=trajectory.tolerance,
+        missing=trajectory.missing,
     )
     asked = _asked(roles, list(made.table.columns), f"{roles.data} with lags")
     asked["targets"] = asked["targets"] or list(made.targets)
     asked["candidates"] = asked["candidates"] or list(made.candidates)
     kept = asked["keep"] or []
-    always = {name for names in kept.values() for name in names} if isinstance(kept, dict) else set(kept)
+    texts = [name for names in kept.values() for name in names] if isinstance(kept, dict) else list(kept)
+    always = set(expand(texts, list(made.table.columns), f"{roles.data} with lags", "given with --keep"))
     by_lag = {name: [column for column in columns if column not in always] for name, columns in made.groups.items()}
     return {
         "data": made.table,
         **asked,
         "groups": groups or {name: columns for name, columns in by_lag.items() if columns},
         "periodic": made.periodic or None,
+        "exclude": list(roles.exclude),
     }

@@ -5,6 +5,7 @@ _HEAD = "\b\nExamples:"
 
 FOREBEAR = f"""{_HEAD}
   forebear demo
+  forebear check data.csv --target y
   forebear discover data.csv --target y --out run
   forebear report run
   forebear COMMAND --help
@@ -15,11 +16,18 @@ DEMO = f"""{_HEAD}
   forebear demo --out try-it
 """
 
+CHECK = f"""{_HEAD}
+  forebear check data.csv
+  forebear check plant.csv --target yield --exclude "raw_*" --time timestamp
+  forebear check data.csv --target y --json
+"""
+
 DISCOVER = f"""{_HEAD}
   forebear discover data.csv --target y --out run
   forebear discover data.csv --target "d*" --candidate "x?" --keep dose --figure graph.png
   forebear discover data.csv --target y --group weather=wind,rain --periodic heading=360
   forebear discover plant.csv --target y --rows machine
+  forebear discover plant.csv --target y --exclude "raw_*" --time timestamp
   forebear discover walk.csv --lags 9 --state theta --action u --episode id --periodic theta=6.2832
   forebear discover big.csv --target y --runs 10 --jobs 2 --out run --resume
   forebear discover data.csv --target y --json > found.json

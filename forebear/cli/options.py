@@ -113,13 +113,19 @@ def is_plain(texts: Sequence[str]) -> bool:
     return not any(mark in text for text in texts for mark in "*?[=")
 
 
-def expand_by_target(
-    texts: Sequence[str], columns: Sequence[str], source: str, option: str, targets: Sequence[str]
+def by_target(
+    texts: Sequence[str],
+    columns: Sequence[str],
+    source: str,
+    option: str,
+    targets: Sequence[str],
+    strict: bool = True,
 ) -> Names:
-    """Names and patterns for every target, or, written `target=a,b`, for one target each.
+    """Names and patterns for every target, or, written `target=a,b`, for one target each; a pattern that matches
+    nothing is refused if this is `strict`.
 
-    >>> expand_by_target(["y=x*", "z=x2"], ["x1", "x2", "y", "z"], "a.csv", "--candidate", ["y", "z"])
-    {'y': ['x1', 'x2'], 'z': ['x2']}
+    >>> by_target(["y=x*", "z=x2"], ["x1", "x2", "y", "z"], "a.csv", "--candidate", ["y", "z"])
+    {'y': ['x*'], 'z': ['x2']}
     """
     from forebear.data.names import expand
 
@@ -127,12 +133,16 @@ def expand_by_target(
         return None
     single = [text for text in texts if "=" in text and text not in columns]
     if not single:
-        return expand(texts, columns, source, f"given with {option}", targets)
+        if strict:
+            expand(texts, columns, source, f"given with {option}", targets)
+        return list(texts)
     if len(single) < len(texts):
         plain = next(text for text in texts if text not in single)
         raise InputError(f"{option} is '{plain}' for every target and '{single[0]}' for one: write all as TARGET=a,b")
-    by_target: dict[str, list[str]] = {}
+    lists: dict[str, list[str]] = {}
     for text in single:
-        target, members = _pair(text, option, "TARGET=a,b", by_target)
-        by_target[target] = expand(_members(members, text, option), columns, source, f"given with {option}", [target])
-    return by_target
+        target, members = _pair(text, option, "TARGET=a,b", lists)
+        lists[target] = _members(members, text, option)
+        if strict:
+            expand(lists[target], columns, source, f"given with {option}", [target])
+    return lists

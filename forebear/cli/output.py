@@ -102,6 +102,14 @@ def verdict_lines(found: Found) -> list[str]:
     return lines
 
 
+def table_lines(found: Found) -> list[str]:
+    """Below the verdicts: what became of columns and cells, where that is worth a line."""
+    from forebear.data.survey import left_out_told
+
+    use = found.record.use
+    return [] if use is None else [line for line in (left_out_told(use.columns), use.told()) if line]
+
+
 def _shares(frequencies: Mapping[str, float]) -> str:
     chosen = sorted(((unit, share) for unit, share in frequencies.items() if share > 0), key=lambda pair: -pair[1])
     return ", ".join(f"{unit} {share:.0%}" for unit, share in chosen) or "-"

@@ -8,6 +8,7 @@ from typing import cast
 import numpy as np
 import pandas as pd
 
+from forebear.errors import UnusableColumn
 from forebear.kinds import recognise
 from forebear.kinds.cells import tamed
 
@@ -29,20 +30,39 @@ class Column:
     levels: tuple[object, ...] = ()
     period: float | None = None
 
+    @property
+    def gaps(self) -> np.ndarray:
+        """(rows,) where a cell is missing: its value is NaN."""
+        return np.isnan(self.values)
 
-def read_column(cells: pd.Series, source: str, name: str, period: float | None = None) -> Column:
+    @property
+    def present(self) -> np.ndarray:
+        """The values that are there."""
+        missing = self.gaps
+        return self.values[~missing] if missing.any() else self.values
+
+
+def read_column(cells: pd.Series, source: str, name: str, period: float | None = None, gaps: bool = False) -> Column:
     """The column in a form the rest can compute with, or an `InputError` that says what to do about it.
 
     Numbers become a real column (a periodic one when a period is given); booleans, text and pandas
-    categories become a category.
+    categories become a category. With `gaps`, cells may be missing: they become NaN.
 
     >>> read_column(pd.Series(["b", "a", "b"]), "the table", "x")
     Column(name='x', kind='category', values=array([1., 0., 1.]), levels=('a', 'b'), period=None)
     """
     where = f"{source}: column '{name}'"
     cells = tamed(cells)
-    kind = recognise(cells, where, period)
-    values, levels = kind.read(cells, where)
+    missing = cells.isna().to_numpy() if gaps else np.zeros(0, bool)
+    present = cast(pd.Series, cells[~missing]) if missing.any() else cells
+    if gaps and not len(present):
+        raise UnusableColumn(where, "is empty (no row has a value)")
+    kind = recognise(present, where, period)
+    values, levels = kind.read(present, where)
+    if len(present) < len(cells):
+        whole = np.full(len(cells), np.nan)
+        whole[~missing] = values
+        values = whole
     return Column(name, kind.name, _frozen(values), levels, period)
 
 

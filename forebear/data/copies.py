@@ -19,11 +19,17 @@ def find_copies(columns: Sequence[Column]) -> list[tuple[str, str]]:
     >>> x = np.arange(40.0) ** 2
     >>> find_copies([Column("a", "real", x), Column("b", "real", 3 - 2 * x), Column("c", "real", x**2)])
     [('a', 'b')]
+
+    Gaps do not count: columns are compared where both have values.
+
+    >>> gappy = np.where(x > 1_000, np.nan, x)
+    >>> find_copies([Column("a", "real", x), Column("b", "real", gappy)])
+    [('a', 'b')]
     """
     # Two labels are a number in disguise: as 0 and 1 they can equal a column of numbers.
     labels = [column for column in columns if len(column.levels) > 2]
     numbers = [column for column in columns if len(column.levels) <= 2]
-    pairs = _number_copies(numbers) + _label_copies(labels)
+    pairs = list(dict.fromkeys(_number_copies(numbers) + _gappy_copies(numbers))) + _label_copies(labels)
     place = {column.name: i for i, column in enumerate(columns)}
     ordered = [tuple(sorted(pair, key=place.__getitem__)) for pair in pairs]
     return sorted(((a, b) for a, b in ordered), key=lambda pair: (place[pair[0]], place[pair[1]]))
@@ -49,8 +55,32 @@ def _number_copies(columns: Sequence[Column]) -> list[tuple[str, str]]:
     return found
 
 
+# Rows that two columns share, and how many of them are looked at before all are.
+_SHARED, _FIRST_LOOK = 30, 300
+
+
+def _gappy_copies(columns: Sequence[Column]) -> list[tuple[str, str]]:
+    """Copies whose gaps differ: one column with gaps is held against every other where both have values."""
+    gaps = {column.name: column.gaps for column in columns}
+    found = []
+    for i, first in enumerate(columns):
+        for second in columns[i + 1 :]:
+            if not (gaps[first.name].any() or gaps[second.name].any()):
+                continue
+            both = np.flatnonzero(~(gaps[first.name] | gaps[second.name]))
+            some = both[:_FIRST_LOOK]
+            if len(both) >= _SHARED and _affine(first.values[some], second.values[some]):
+                if _affine(first.values[both], second.values[both]):
+                    found.append((first.name, second.name))
+    return found
+
+
 def _affine(first: np.ndarray, second: np.ndarray) -> bool:
+    if (np.isnan(first) != np.isnan(second)).any():
+        return False
     a, b = _standard(first), _standard(second)
+    if not (a.any() and b.any()):
+        return False  # constant on the few rows looked at
     apart = a - np.sign(a @ b) * b
     if float(np.mean(apart**2)) / 2 > ALIKE:
         return False
@@ -60,8 +90,9 @@ def _affine(first: np.ndarray, second: np.ndarray) -> bool:
 
 
 def _standard(values: np.ndarray) -> np.ndarray:
-    centred = values / np.abs(values).max()
-    centred -= centred.mean()
+    centred = values / (np.nanmax(np.abs(values)) or 1.0)
+    centred -= np.nanmean(centred)
+    centred[np.isnan(centred)] = 0.0
     # A column too close to constant has been refused before; this only keeps the division quiet.
     return centred / (centred.std() or 1.0)
 

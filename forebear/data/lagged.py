@@ -10,11 +10,12 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
+from forebear.data.alignment import clock_of, gaps_in_time, joined_as_of, on_grid
 from forebear.data.column import cells_of
-from forebear.data.names import pick_names, pick_periods
+from forebear.data.names import expand, pick_names, pick_periods
 from forebear.data.source import open_frame
 from forebear.errors import InputError, listed
-from forebear.kinds.cells import check_present, number_cells
+from forebear.kinds.cells import check_present, number_cells, tamed
 
 
 class Lagged(NamedTuple):
@@ -31,6 +32,18 @@ class Lagged(NamedTuple):
     groups: dict[str, tuple[str, ...]]
     periodic: dict[str, float]
 
+    def free_groups(self, keep: Any = ()) -> dict[str, list[str]]:
+        """The groups without what is kept, by name or pattern.
+
+        >>> lagged({"x": [1.0, 3.0, 4.0]}, state="x", lags=1).free_groups("x_0")
+        {'lag 1': ['x_1']}
+        """
+        lists = list(keep.values()) if isinstance(keep, Mapping) else [keep]
+        texts = [text for some in lists for text in ([some] if isinstance(some, str) else some)]
+        kept = set(expand([str(text) for text in texts], list(self.table.columns), "the lag table", "named in keep"))
+        free = {name: [column for column in columns if column not in kept] for name, columns in self.groups.items()}
+        return {name: columns for name, columns in free.items() if columns}
+
 
 def lagged(
     table: Any,
@@ -41,11 +54,22 @@ def lagged(
     increments: bool = True,
     time: str | None = None,
     periodic: Mapping[str, float] | None = None,
+    *,
+    step: Any = None,
+    tolerance: Any = None,
+    missing: str = "refuse",
 ) -> Lagged:
     """One row a moment: each state's next change beside states and actions now and up to `lags` steps ago.
 
-    Rows of one episode are in time order, or are sorted by the column `time`; episodes may be interleaved.
-    No window crosses the border of an episode, so one of fewer than `lags + 2` rows gives none.
+    Rows of one episode are in time order, or are sorted by the column `time`, numbers or timestamps; episodes may be
+    interleaved. No window crosses the border of an episode, nor a gap in the times of a regular record, so a stretch
+    of fewer than `lags + 2` rows gives none.
+
+    With `step` (seconds, or "10 min"), a lag is that long whatever the rows: the record is put on a grid, where each
+    time has the last row before it that is no older than `tolerance` (a step, by default). `table` may be a list of
+    tables with clocks of their own in the column `time`: the others are joined to the first, as of its times, with
+    values no older than `tolerance`. Cells may be missing with `missing="model"`, or where tables are joined: they
+    stay missing.
 
     Column `{name}_{k}` is `name` k steps ago (k = 0 is now). The target of a state is `d_{name}`, next minus
     now, or with `increments=False` the next value itself, `next_{name}`. The change of a state in `periodic`
@@ -56,8 +80,16 @@ def lagged(
     >>> made.table.values.tolist(), list(made.table)
     ([[3.0, 1.0, 1.0, 0.0, 1.0], [4.0, 0.0, 3.0, 1.0, 5.0]], ['x_0', 'u_0', 'x_1', 'u_1', 'd_x'])
     """
+    if isinstance(table, (list, tuple)):
+        missing = "model"
+        table = joined_as_of(table, time, tolerance, episode)
     frame, source = open_frame(table)
     columns = list(frame.columns)
+    if step is not None:
+        if time is None:
+            raise InputError(f"{source}: step= needs time=, the column that says when a row was taken")
+        clock = _one_name(time, frame, source, "time")
+        frame = on_grid(frame, episode, clock, step, tolerance, source)
     states = pick_names(state, columns, source, "state")
     actions = pick_names(action, columns, source, "action")
     periods = pick_periods(periodic, columns, source)
@@ -65,7 +97,7 @@ def lagged(
     _check_roles(states, actions, periods, episode, time, source)
     order, runs = _time_order(frame, episode, time, source)
     now = _window_ends(runs, depth, source)
-    cells = _cells(frame, states, actions, source)
+    cells = _cells(frame, states, actions, source, missing != "refuse")
 
     back = {k: {f"{name}_{k}": cells[name].take(order[now - k]) for name in cells} for k in range(depth + 1)}
     ahead = _targets(cells, states, periods, order[now], order[now + 1], increments)
@@ -121,11 +153,11 @@ def _time_order(
     if episode is not None:
         episode = _one_name(episode, frame, source, "episode")
         check_present(cells_of(frame, episode), f"{source}: column '{episode}'")
-        codes = pd.factorize(cells_of(frame, episode))[0]
+        codes = np.asarray(pd.factorize(cells_of(frame, episode))[0])
     if time is None:
         order = np.argsort(codes, kind="stable")
         return order, codes[order]
-    clock = _clock(frame, _one_name(time, frame, source, "time"), source)
+    clock = clock_of(frame, _one_name(time, frame, source, "time"), source)
     order = np.lexsort((clock, codes))
     ticks, runs = clock[order], codes[order]
     tied = np.flatnonzero((ticks[1:] == ticks[:-1]) & (runs[1:] == runs[:-1]))
@@ -137,7 +169,7 @@ def _time_order(
             f"{source}: column '{time}' is the same in rows {rows[0]} and {rows[1]}"
             f"{'' if episode is None else ' of one episode'}{more}: {remedy}"
         )
-    return order, runs
+    return order, gaps_in_time(ticks, runs, str(time), source)
 
 
 def _one_name(value: object, frame: pd.DataFrame, source: str, option: str) -> str:
@@ -145,14 +177,6 @@ def _one_name(value: object, frame: pd.DataFrame, source: str, option: str) -> s
     if len(names) != 1:
         raise InputError(f"{source}: {option} must name one column; got {value!r}")
     return names[0]
-
-
-def _clock(frame: pd.DataFrame, time: str, source: str) -> np.ndarray:
-    where, cells = f"{source}: column '{time}'", cells_of(frame, time)
-    if cells.dtype.kind in "mM":  # dates order rows well, though they are no input
-        check_present(cells, where)
-        return cells.astype("int64").to_numpy()
-    return number_cells(cells, where)
 
 
 def _window_ends(runs: np.ndarray, depth: int, source: str) -> np.ndarray:
@@ -170,16 +194,24 @@ def _window_ends(runs: np.ndarray, depth: int, source: str) -> np.ndarray:
     return now
 
 
-def _cells(frame: pd.DataFrame, states: Sequence[str], actions: Sequence[str], source: str) -> dict[str, Any]:
+def _cells(
+    frame: pd.DataFrame, states: Sequence[str], actions: Sequence[str], source: str, gaps: bool
+) -> dict[str, Any]:
     """States as numbers; actions as numbers too, or with their labels when they are discrete."""
     taken: dict[str, Any] = {}
     for name in (*states, *actions):
         cells, where = cells_of(frame, name), f"{source}: column '{name}'"
         if name in actions and (isinstance(cells.dtype, pd.CategoricalDtype) or cells.dtype.kind in "bO"):
-            check_present(cells, where)
+            if not gaps:
+                check_present(cells, where)
             taken[name] = cells.array
-        else:
+        elif not gaps:
             taken[name] = number_cells(cells, where)
+        else:
+            missing = tamed(cells).isna().to_numpy()
+            values = np.full(len(cells), np.nan)
+            values[~missing] = number_cells(pd.Series(cells[~missing]), where) if (~missing).any() else 0.0
+            taken[name] = values
     return taken
 
 

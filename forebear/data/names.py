@@ -53,14 +53,35 @@ def expand(
     """
     known, chosen = set(columns), []
     for text in texts:
-        if text in known or not any(mark in text for mark in "*?["):
+        if text in known or not is_pattern(text):
             chosen.append(text)
             continue
-        matches = [name for name in columns if fnmatchcase(name, text) and name not in but]
+        matches = [name for name in matching(text, columns) if name not in but]
         if not matches:
-            raise InputError(f"{source}: no column matches '{text}' ({where}): check the pattern")
+            # A name with a unit in square brackets reads as a pattern, and may be one that is misspelt.
+            close = near_miss(text, columns) if text.endswith("]") else "Check the pattern."
+            near = "check the pattern" if not close.startswith("Did") else f"{close[0].lower()}{close[1:]}"
+            raise InputError(f"{source}: no column matches '{text}' ({where}): {near}")
         chosen += [name for name in matches if name not in chosen]
     return chosen
+
+
+def is_pattern(text: str) -> bool:
+    """Whether a text that is no column's name is to be matched against them.
+
+    >>> is_pattern("x*"), is_pattern("x")
+    (True, False)
+    """
+    return any(mark in text for mark in "*?[")
+
+
+def matching(pattern: str, columns: Sequence[str]) -> list[str]:
+    """The columns that a pattern matches, in table order.
+
+    >>> matching("T? [[]°C]", ["T1 [°C]", "p [bar]"])
+    ['T1 [°C]']
+    """
+    return [name for name in columns if fnmatchcase(name, pattern)]
 
 
 def pick_periods(periodic: Mapping[str, float] | None, columns: Sequence[str], source: str) -> dict[str, float]:

@@ -42,12 +42,14 @@ def ask(
     candidates: str | Sequence[str] | Mapping[str, Sequence[str]] | None = None,
     keep: str | Sequence[str] | Mapping[str, Sequence[str]] = (),
     groups: Mapping[str, Sequence[str]] | None = None,
+    left_out: Mapping[str, str] | None = None,
 ) -> list[Question]:
     """One question per target, from the options as the user gave them.
 
     Without `targets`, every column that is not kept is a target of all the others; if `candidates` maps
     targets to lists, its keys are the targets. Without `candidates`, or for a target the mapping leaves out,
-    they are the columns that are not targets (without `targets`: every other column).
+    they are the columns that are not targets (without `targets`: every other column). `left_out` are columns that
+    cannot be used and why: a message that misses them says so.
 
     >>> ask(["a", "b", "y"], "the table", targets="y", groups={"pair": ["a", "b"]})
     [Question(target='y', inputs=('a', 'b'), candidates={'pair': ('a', 'b')}, always=())]
@@ -64,7 +66,7 @@ def ask(
     questions = []
     for target in aims:
         pool = allowed[target] if allowed[target] is not None else others
-        questions.append(_question(target, pool or (), kept[target] or (), group_of, columns, source))
+        questions.append(_question(target, pool or (), kept[target] or (), group_of, columns, source, left_out or {}))
     return questions
 
 
@@ -81,9 +83,11 @@ def check_questions(table: Table, questions: Sequence[Question]) -> None:
     for question in questions:
         count = len(question.inputs)
         needed = max(FEWEST_ROWS, ROWS_PER_INPUT * count)
-        if table.rows < needed:
+        rows = len(table.columns[question.target].present)
+        if rows < needed:
+            known = "" if rows == table.rows else f" with a value of '{question.target}'"
             raise InputError(
-                f"{table.source} has {table.rows} rows, too few for target '{question.target}' with {count} "
+                f"{table.source} has {rows} rows{known}, too few for target '{question.target}' with {count} "
                 f"input{'s' if count > 1 else ''}: give at least {needed} rows"
             )
     used = {name for question in questions for name in (question.target, *question.inputs)}
@@ -195,6 +199,14 @@ def _groups(groups: object, columns: tuple[str, ...], source: str, kept: set[str
     return group_of
 
 
+def _gone(left_out: Mapping[str, str]) -> str:
+    """What is not there to choose from, and why."""
+    if not left_out:
+        return ""
+    told = ", ".join(f"'{name}' ({why})" for name, why in list(left_out.items())[:5])
+    return f". Left out: {told}" + (f" and {len(left_out) - 5} more" if len(left_out) > 5 else "")
+
+
 def _question(
     target: str,
     pool: Sequence[str],
@@ -202,6 +214,7 @@ def _question(
     group_of: Mapping[str, str],
     columns: tuple[str, ...],
     source: str,
+    left_out: Mapping[str, str],
 ) -> Question:
     keep = tuple(name for name in columns if name in kept and name != target)
     free = [name for name in columns if name in pool and name not in keep and name != target]
@@ -209,7 +222,7 @@ def _question(
         cause = "every candidate is kept" if keep else "no candidates are left"
         raise InputError(
             f"{source}: {cause} for target '{target}', so there is nothing to choose from: name candidates "
-            "for it (without targets, every column is a target of all the others)"
+            f"for it (without targets, every column is a target of all the others){_gone(left_out)}"
         )
     candidates: dict[str, tuple[str, ...]] = {}
     for name in free:

@@ -43,17 +43,20 @@ class ColumnCode:
     scale: float = 1.0
     period: float | None = None
     levels: tuple[object, ...] = ()
+    gaps: bool = False
+    """whether cells may be missing: NaN among raw numbers"""
 
     @classmethod
     def of(cls, column: Column) -> ColumnCode:
         """The code of a column, scaled by its own values."""
-        centre, scale = kind_named(column.kind).scaling(column.values)
-        return cls(column.name, column.kind, centre, scale, column.period, column.levels)
+        centre, scale = kind_named(column.kind).scaling(column.present)
+        return cls(column.name, column.kind, centre, scale, column.period, column.levels, bool(column.gaps.any()))
 
     @property
     def features(self) -> tuple[Feature, ...]:
-        """What a network sees of the column."""
-        return kind_named(self.kind).features(self)
+        """What a network sees of the column; with gaps, also whether the cell is missing."""
+        own = kind_named(self.kind).features(self)
+        return (*own, Feature("missing")) if self.gaps else own
 
     @property
     def width(self) -> int:
@@ -93,7 +96,10 @@ class FeatureMap(eqx.Module):
         for name in CURVES:
             places = np.array([place for place, own in enumerate(self.curves) if own == name], int)
             if len(places):
-                values = curve(name, x[:, owners[places]], self.centre[places], self.scale[places], xp)
+                own = x[:, owners[places]]
+                values = curve(name, own, self.centre[places], self.scale[places], xp)
+                if "missing" in self.curves and name != "missing":
+                    values = xp.where(xp.isnan(own), 0.0, values).astype(values.dtype)
                 parts.append(self.factor[places] * values)
                 order += places.tolist()
         return xp.concatenate(parts, axis=1)[:, np.argsort(order)] if parts else xp.zeros((len(x), 0), x.dtype)
@@ -152,5 +158,11 @@ class Encoder:
 
     def matrix(self, frame: pd.DataFrame) -> np.ndarray:
         """Raw numbers (rows, columns) of a frame that has all columns; a label that was never seen is -1."""
-        read = [kind_named(code.kind).numbers(cells_of(frame, code.name), code) for code in self.codes]
+        read = [_numbers(cells_of(frame, code.name), code) for code in self.codes]
         return np.stack(read, axis=1) if read else np.zeros((len(frame), 0))
+
+
+def _numbers(cells: pd.Series, code: ColumnCode) -> np.ndarray:
+    """Raw numbers (rows,) of cells, NaN where one is missing and may be."""
+    numbers = kind_named(code.kind).numbers(cells, code)
+    return np.where(cells.isna().to_numpy(), np.nan, numbers) if code.gaps else numbers

@@ -11,8 +11,9 @@ import numpy as np
 import pandas as pd
 
 from forebear.data.delimited import read_delimited
+from forebear.data.large import Pick, chosen_rows, draw_rows, is_large
 from forebear.errors import InputError, listed
-from forebear.storage.memory import check_room
+from forebear.storage.memory import check_file, check_room
 
 IN_MEMORY = "the table"
 
@@ -43,6 +44,44 @@ def open_frame(data: Any) -> Opened:
         frame, source = _read_file(Path(data)), str(data)
     else:
         frame, source = _from_memory(data), IN_MEMORY
+    return _checked(frame, source)
+
+
+class Sampled(NamedTuple):
+    """A table that has been read, as a whole or in part."""
+
+    opened: Opened
+    total: int
+    """rows that were there"""
+    sampled: bool
+
+
+def open_sample(data: Any, pick: Pick = list, most: int | None = None, seed: int = 0) -> Sampled:
+    """The table, or so many of its rows at most, drawn by the seed in one pass that holds few of them at a time.
+
+    Of sources that can be read in parts (`forebear.data.large`) only the columns that `pick` names are read.
+
+    >>> sampled = open_sample({"x": np.arange(1_000.0)}, most=200)
+    >>> len(sampled.opened.frame), sampled.total, sampled.sampled
+    (200, 1000, True)
+    """
+    if not isinstance(data, Opened) and is_large(data) and _there(data):
+        frame, total = draw_rows(data, lambda names: pick(_checked_names(names, str(data))), most, seed)
+        source = str(data) if isinstance(data, (str, Path)) else IN_MEMORY
+        return Sampled(_checked(frame, source), total, len(frame) < total)
+    opened = open_frame(data)
+    total = len(opened.frame)
+    rows = chosen_rows(total, most, seed)
+    if rows is None:
+        return Sampled(opened, total, False)
+    return Sampled(Opened(opened.frame.iloc[rows].reset_index(drop=True), opened.source), total, True)
+
+
+def _there(data: Any) -> bool:
+    return not isinstance(data, (str, Path)) or Path(data).exists()
+
+
+def _checked(frame: pd.DataFrame, source: str) -> Opened:
     names = _checked_names(frame.columns, source)
     if not names:
         raise InputError(f"{source} has no columns: give a table with a target and its candidates")
@@ -55,6 +94,8 @@ def open_frame(data: Any) -> Opened:
 
 def _read_file(path: Path) -> pd.DataFrame:
     try:
+        if path.is_dir() and is_large(path):
+            return draw_rows(path, list, None, 0).frame
         if path.is_dir():
             raise InputError(f"{path} is a folder: give the path of a .csv or .parquet file in it")
         if not path.exists():
@@ -64,11 +105,57 @@ def _read_file(path: Path) -> pd.DataFrame:
             return _read_csv(path)
         if suffix in (".parquet", ".pq"):
             return _read_parquet(path)
+        if suffix in _READERS and (suffix != ".xlsx" or _is_zip(path)):
+            return _read_other(path, suffix)
     except OSError as error:
         reason = error.strerror or str(error).partition("\n")[0]
         raise InputError(f"{path} cannot be read ({reason}): check the file and its permissions") from error
     ending = f"ends in '{path.suffix}'" if path.suffix else "has no ending"
     raise InputError(f"{path} {ending}: save the table as .csv or .parquet")
+
+
+def _is_zip(path: Path) -> bool:
+    """As a workbook is; others only bear the name."""
+    with path.open("rb") as file:
+        return file.read(2) == b"PK"
+
+
+def _read_excel(path: Path) -> pd.DataFrame:
+    return pd.read_excel(path)
+
+
+def _read_lines(path: Path) -> pd.DataFrame:
+    how: dict[str, Any] = {"lines": True, "dtype": False}  # dates stay text, which is read as times later
+    return pd.read_json(path, **how)
+
+
+_READERS = {
+    ".xlsx": (_read_excel, "openpyxl"),
+    ".jsonl": (_read_lines, ""),
+    ".ndjson": (_read_lines, ""),
+    ".feather": (pd.read_feather, "pyarrow"),
+    ".arrow": (pd.read_feather, "pyarrow"),
+}
+"""ending -> how pandas reads it, and what it needs for that"""
+# Of a file's size, while it becomes columns: these are compressed.
+_COPIES = 10.0
+
+
+def _read_other(path: Path, suffix: str) -> pd.DataFrame:
+    """Formats that pandas knows."""
+    read, needs = _READERS[suffix]
+    check_file(path, _COPIES)
+    try:
+        return read(path)
+    except ImportError:
+        raise InputError(
+            f"{path} needs {needs} to be read: pip install {needs}, or save as .csv or .parquet"
+        ) from None
+    except Exception as error:  # whatever the reader trips over, the file is not a table it can read
+        reason = str(error).strip().partition("\n")[0]
+        raise InputError(
+            f"{path} is not a readable {suffix} file ({reason}): write it again, or as .csv or .parquet"
+        ) from error
 
 
 def _read_csv(path: Path) -> pd.DataFrame:
@@ -106,6 +193,8 @@ def _from_memory(data: Any) -> pd.DataFrame:
         return _from_arrays(data)
     if isinstance(data, np.ndarray):
         return _from_matrix(data)
+    if is_large(data):
+        return draw_rows(data, list, None, 0).frame
     if hasattr(data, "collect") and not hasattr(data, "get_columns"):
         data = data.collect()  # a lazy polars frame
     if hasattr(data, "get_columns"):

@@ -36,6 +36,11 @@ class Table:
         columns = {name: replace(c, values=c.values[rows]) for name, c in self.columns.items()}
         return Table(columns, len(rows), self.source)
 
+    def with_values(self, names: Iterable[str]) -> Table:
+        """The table of the rows on which none of these columns has a gap."""
+        gaps = np.any([self.columns[name].gaps for name in names], axis=0)
+        return self.take(np.flatnonzero(~gaps)) if np.any(gaps) else self
+
     def periods(self) -> dict[str, float]:
         """Column -> period of the angles."""
         return {name: column.period for name, column in self.columns.items() if column.period is not None}
@@ -61,22 +66,27 @@ class Table:
 
 
 def read_columns(
-    frame: pd.DataFrame, source: str, names: Iterable[str], periodic: Mapping[str, float] | None = None
+    frame: pd.DataFrame,
+    source: str,
+    names: Iterable[str],
+    periodic: Mapping[str, float] | None = None,
+    gaps: bool = False,
 ) -> Table:
     """Check the cells of these columns and decide their kinds; other columns are not looked at.
 
     Floats and integers are real; booleans, text and pandas categories are categories; the columns in
-    `periodic` are angles. Raises `InputError` on the first cell that cannot be used.
+    `periodic` are angles. Raises `InputError` on the first cell that cannot be used; with `gaps`, cells may
+    be missing.
 
     >>> read_columns(pd.DataFrame({"x": [1.0, 1.0]}), "data.csv", ["x"])
     Traceback (most recent call last):
-    forebear.errors.InputError: data.csv: column 'x' is constant (every value is 1.0): leave it out
+    forebear.errors.UnusableColumn: data.csv: column 'x' is constant (every value is 1.0): leave it out
     """
     columns = list(frame.columns)
     periods = pick_periods(periodic, columns, source)
     wanted = set(pick_names(names, columns, source, "the columns to read"))
     read = {
-        name: read_column(cells_of(frame, name), source, name, periods.get(name))
+        name: read_column(cells_of(frame, name), source, name, periods.get(name), gaps)
         for name in columns
         if name in wanted
     }
@@ -84,7 +94,11 @@ def read_columns(
 
 
 def _cells(column: Column) -> pd.Series:
-    return kind_named(column.kind).cells(column.values, column)
+    gaps, kind = column.gaps, kind_named(column.kind)
+    if not gaps.any():
+        return kind.cells(column.values, column)
+    filled = np.where(gaps, column.present[0], column.values)
+    return kind.cells(filled, column).mask(gaps)
 
 
 def fingerprint(table: Table) -> str:

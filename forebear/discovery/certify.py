@@ -16,7 +16,7 @@ from forebear.discovery.problem import ALONE, Context, Problem, read
 from forebear.discovery.search import SetEvidence, drop, replaced, search
 from forebear.discovery.structure import RowStructure
 from forebear.discovery.subsets import SharedFlow, folds_for
-from forebear.discovery.tester import CertificateSettings, SetTests
+from forebear.discovery.tester import CertificateSettings, SetTester, SetTests
 from forebear.discovery.verdict import verdict_of
 from forebear.storage.checkpoint import Entries, Journal
 
@@ -312,7 +312,7 @@ def _certificate(
     candidates = list(tester.question.candidates)
     evidence = tests.examine(best)
     others = _others(tests, best, ends, _structure(tests, flow))
-    kept, rows = tuple(candidate for candidate in candidates if candidate in best), len(tester.x)
+    kept, rows = tuple(candidate for candidate in candidates if candidate in best), _tested_rows(tester, best)
     results = _results(tests, best)
     needed, classes = {candidate: results[candidate] for candidate in kept}, _classes(candidates, best, others)
     exchanged = _exchanged(candidates, best, others)
@@ -341,11 +341,17 @@ def _certificate(
     )
 
 
+def _tested_rows(tester: SetTester, kept: frozenset[str]) -> int:
+    """Rows that the set is tested on: those without a gap in it."""
+    return len(tester.x) if getattr(tester, "observed", None) is None else tester.rows_of(kept)
+
+
 def _cost(tests: SetTests, best: frozenset[str], structure: RowStructure) -> Cost:
     """What the law on the set loses against the law on all candidates, by one flow that serves both."""
     everything = frozenset(tests.tester.question.candidates)
     kept = [candidate for candidate in tests.tester.question.candidates if candidate in best]
-    curve = score_curve(kept, lambda some: losses(tests.log_scores(some)))
+    known = ~np.isnan(losses(tests.log_scores(best)))
+    curve = score_curve(kept, lambda some: losses(tests.log_scores(some))[known]) if known.any() else ()
     return _cost_of(tests, tests, best, everything, structure)._replace(curve=curve)
 
 
@@ -359,10 +365,16 @@ def _cost_of(
     return Cost(
         paired(own, whole, structure),
         paired(own_crps, whole_crps, some),
-        (float(own.mean()), float(own_crps.mean())),
-        (float(whole.mean()), float(whole_crps.mean())),
+        (_mean(own, own), _mean(own_crps, own_crps)),
+        (_mean(whole, own), _mean(whole_crps, own_crps)),
         (),
     )
+
+
+def _mean(scores: np.ndarray, pruned: np.ndarray) -> float:
+    """Over the rows on which the pruned law has all its inputs."""
+    known = ~np.isnan(pruned)
+    return float(scores[known].mean()) if known.any() else 0.0
 
 
 def _results(tests: SetTests, kept: frozenset[str]) -> dict[str, TestResult]:

@@ -63,6 +63,8 @@ _INTERVAL = 1.96
 SURE = 3.3
 # Stretches of ordered rows whose means are taken as independent.
 _STRETCHES = 20
+# A difference of which no row tells anything lies between this and its negative.
+_NOTHING_KNOWN = 1e3
 # A density lower than this says that the law missed, not by how much.
 _LOWEST = -15.0
 
@@ -74,6 +76,12 @@ def paired(first: Float[np.ndarray, " rows"], second: Float[np.ndarray, " rows"]
     1.5
     """
     apart = first - second
+    known = ~np.isnan(apart)
+    if not known.all():
+        # Rows on which a law lacks an input say nothing of what it is worth.
+        if known.sum() < 2:
+            return Difference(0.0, -_NOTHING_KNOWN, _NOTHING_KNOWN)
+        apart, rows = apart[known], rows.take(np.flatnonzero(known))
     if rows.kind == ORDERED and len(apart) >= 2 * _STRETCHES:
         parts = np.arange(len(apart)) * _STRETCHES // len(apart)
     elif rows.groups is not None:
@@ -88,8 +96,10 @@ def paired(first: Float[np.ndarray, " rows"], second: Float[np.ndarray, " rows"]
 
 
 def losses(log_scores: Float[np.ndarray, " rows"]) -> Float[np.ndarray, " rows"]:
-    """Negative log densities, of which a single one cannot decide alone."""
-    return -np.maximum(np.nan_to_num(log_scores, nan=_LOWEST, posinf=0.0, neginf=_LOWEST), _LOWEST)
+    """Negative log densities, of which a single one cannot decide alone; NaN where an input is missing, which an
+    infinite density stands for."""
+    finite = np.nan_to_num(log_scores, nan=_LOWEST, posinf=0.0, neginf=_LOWEST)
+    return np.where(np.isposinf(log_scores), np.nan, -np.maximum(finite, _LOWEST))
 
 
 def score_curve(

@@ -53,7 +53,22 @@ def embed_latents(z: Float[np.ndarray, "M latents"], lengthscale: float) -> Floa
 
 
 def _embed_inputs(columns: Sequence[Column], rows: np.ndarray, of: Callable[[str], float]) -> list[np.ndarray]:
-    return [kind_named(c.kind).embed(c.values[rows], c, of(c.name)) for c in columns]
+    return [_embed_input(c, c.values[rows], of(c.name)) for c in columns]
+
+
+def _embed_input(column: Column, values: np.ndarray, lengthscale: float) -> np.ndarray:
+    """A missing cell is a lengthscale away from every number or angle, and like no label."""
+    kind, gaps = kind_named(column.kind), np.isnan(values)
+    if not gaps.any():
+        return kind.embed(values, column, lengthscale)
+    if column.levels:
+        return kind.embed(np.where(gaps, -1.0, values), column, lengthscale)
+    present = kind.embed(values[~gaps], column, lengthscale)
+    points = np.zeros((len(values), 2))
+    points[~gaps, : present.shape[1]] = present
+    if present.shape[1] == 1:
+        points[gaps, 1] = 1 / lengthscale
+    return points
 
 
 def _embed_latents(z: np.ndarray, lengthscale: float) -> list[np.ndarray]:

@@ -5,8 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from forebear.data.question import Question, ask, check_questions
-from forebear.data.table import Table, fingerprint, open_frame, read_columns
+from forebear.data.checked import TableUse
+from forebear.data.names import is_pattern, matching
+from forebear.data.question import Question
+from forebear.data.source import open_sample
+from forebear.data.survey import MODEL, Roles, named_texts, survey
+from forebear.data.table import Table, fingerprint
 from forebear.discovery.choose import Rule, find_rule
 from forebear.discovery.problem import Problem, make_batches
 from forebear.discovery.settings import Settings, resolve
@@ -23,6 +27,10 @@ from forebear.version import __version__
 _SEEDS = 2**63
 # Fewer rows than this cannot hold out a fold.
 _ROWS_PER_FOLD = 2
+
+
+SAMPLE = 200_000
+"""rows that are read at most: more bring nothing to the training, and less than half of them are tested"""
 
 
 class Asked(NamedTuple):
@@ -42,6 +50,10 @@ class Asked(NamedTuple):
     seed: int
     settings: Mapping[str, Any]
     rows: str = AUTO
+    exclude: str | Sequence[str] = ()
+    missing: str = MODEL
+    time: str | None = None
+    sample: int | None = SAMPLE
 
 
 class Prepared(NamedTuple):
@@ -53,6 +65,8 @@ class Prepared(NamedTuple):
     """preset, rule, sampler, runs, seed and every setting by its name"""
     memory: Memory
     """an estimate of what one process needs"""
+    use: TableUse
+    """what was done to the table"""
 
     def identity(self) -> dict[str, Any]:
         """What must be the same for a run to be taken up: settings, data, questions, versions, device."""
@@ -82,12 +96,14 @@ def prepare(asked: Asked, jobs: Any) -> Prepared:
     if seed >= _SEEDS:
         raise InputError(f"seed must be below 2**63; got one of {len(str(seed))} digits")
     check_jobs(jobs)
-    table, questions, structure = _read(asked)
+    if asked.sample is not None:
+        check_whole("sample", asked.sample, 100)
+    table, questions, structure, use = _read(asked)
     if asked.joint:
         _check_joint(questions)
     rows = None if runs == 1 else max(1, round(config.subset * table.rows))
     _check_folds(rows or table.rows, table.source, config)
-    batches = make_batches(questions, asked.joint, runs, seed, rows)
+    batches = make_batches(questions, asked.joint, runs, seed, rows, table)
     problem = Problem(table, batches, sampler, rule, config, structure)
     record = {
         "preset": asked.preset,
@@ -100,40 +116,60 @@ def prepare(asked: Asked, jobs: Any) -> Prepared:
         "rows_why": structure.why,
         "rows_asked": asked.rows,
         "rows_drifting": list(structure.drifting),
+        "exclude": _listed(asked.exclude),
+        "missing": asked.missing,
+        "time": asked.time,
+        "sample": asked.sample,
         **config.flat(),
     }
-    return Prepared(problem, tuple(questions), record, _memory(problem, jobs))
+    return Prepared(problem, tuple(questions), record, _memory(problem, jobs), use)
+
+
+def _listed(names: str | Sequence[str]) -> list[str]:
+    return [names] if isinstance(names, str) else [str(name) for name in names]
 
 
 def _name(value: Any) -> str:
     return value if isinstance(value, str) else type(value).__name__
 
 
-def _read(asked: Asked) -> tuple[Table, list[Question], RowStructure]:
-    frame, source = open_frame(asked.data)
-    structure = declared(asked.rows, frame, source)
-    # A column that says which rows belong together is no input, unless it is asked for by name.
-    grouping = set() if structure is None else {structure.column}
-    questions = ask(
-        [name for name in frame.columns if name not in grouping or name in _named(asked)],
-        source,
-        targets=asked.targets,
-        candidates=asked.candidates,
-        keep=asked.keep,
-        groups=asked.groups,
+def _read(asked: Asked) -> tuple[Table, list[Question], RowStructure, TableUse]:
+    opened, total, sampled = open_sample(asked.data, lambda names: _wanted(names, asked), asked.sample, asked.seed)
+    structure = declared(asked.rows, opened.frame, opened.source)
+    apart = None if structure is None else structure.column
+    roles = Roles(
+        asked.targets,
+        asked.candidates,
+        asked.keep,
+        asked.groups,
+        asked.periodic,
+        asked.exclude,
+        asked.missing,
+        asked.time,
+        apart,
     )
-    used = {name for question in questions for name in (question.target, *question.inputs)}
-    table = read_columns(frame, source, used, asked.periodic)
-    check_questions(table, questions)
-    return table, questions, judge(table, questions) if structure is None else structure
+    found = survey(opened, roles)
+    table, questions = found.require()
+    if structure is not None and found.kept_rows is not None:
+        structure = structure.take(found.kept_rows)
+    told = f"{len(opened.frame):,} of {total:,} rows were drawn at random (seed {asked.seed})." if sampled else ""
+    use = TableUse.of(found, table.rows, asked.missing, told, total)
+    return table, questions, judge(table, questions) if structure is None else structure, use
 
 
-def _named(asked: Asked) -> set[str]:
-    """What was asked for by name, among inputs and targets."""
-    given = [asked.targets, asked.candidates, asked.keep]
-    lists = [list(one.values()) if isinstance(one, Mapping) else [one] for one in given if one is not None]
-    texts = [text for several in lists for text in several]
-    return {name for text in texts for name in ([text] if isinstance(text, str) else text)}
+def _wanted(names: Sequence[str], asked: Asked) -> list[str]:
+    """The columns that are worth reading: all but the excluded ones, or those that were named."""
+    out = [text for text in _listed(asked.exclude) if text in names or is_pattern(text)]
+    gone = {name for text in out for name in ([text] if text in names else matching(text, names))}
+    texts = [text for _, text in named_texts(Roles(asked.targets, asked.candidates, asked.keep, asked.groups))]
+    if asked.targets is None or asked.candidates is None or isinstance(asked.candidates, Mapping):
+        return [name for name in names if name not in gone or name in texts]
+    texts += [str(one) for one in (asked.time, asked.rows) if one is not None]
+    texts += [str(name) for name in asked.periodic or ()]
+    kept = {name for text in texts for name in ([text] if text in names else matching(text, names))}
+    # Where a name is not there, what it could have meant is to be told.
+    unknown = [text for text in texts if text not in names and not is_pattern(text) and text not in (asked.rows,)]
+    return list(names) if unknown else [name for name in names if name in kept and name not in gone]
 
 
 def _check_joint(questions: Sequence[Question]) -> None:

@@ -77,14 +77,23 @@ class Problem:
 
 
 def make_batches(
-    questions: Sequence[Question], joint: bool, runs: int, seed: int, rows: int | None
+    questions: Sequence[Question], joint: bool, runs: int, seed: int, rows: int | None, table: Table | None = None
 ) -> tuple[Batch, ...]:
-    """All batches of all runs; each sees `rows` of the table, or all of them."""
+    """All batches of all runs; each sees `rows` of the table, or all of them.
+
+    Targets of one batch have their gaps in the same rows of the table: what is missing of one costs no other a row.
+    """
     together = len(questions) if joint else _TOGETHER
+    alike: dict[bytes, list[Question]] = {}
+    for question in questions:
+        gaps = b"" if table is None or joint else table.columns[question.target].gaps.tobytes()
+        alike.setdefault(gaps, []).append(question)
+    place = {question.target: number for number, question in enumerate(questions)}
     return tuple(
-        Batch(tuple(questions[start : start + together]), joint, run, rows, (seed, run, start))
+        Batch(tuple(some[start : start + together]), joint, run, rows, (seed, run, place[some[start].target]))
         for run in range(runs)
-        for start in range(0, len(questions), together)
+        for some in alike.values()
+        for start in range(0, len(some), together)
     )
 
 
@@ -136,9 +145,14 @@ def rows_of(problem: Problem, number: int) -> tuple[Table, RowStructure, np.rand
     """The table of the rows that a batch sees, their structure, and the generator that drew them."""
     batch, table, structure = problem.batches[number], problem.table, problem.structure
     rng = np.random.default_rng(np.random.SeedSequence(batch.seed))
+    gaps = np.any([table.columns[question.target].gaps for question in batch.questions], axis=0)
+    share = 1.0 if batch.rows is None else batch.rows / table.rows
+    if gaps.any():
+        known = np.flatnonzero(~gaps)
+        table, structure = table.take(known), structure.take(known)
     if batch.rows is not None:
         # In table order: the certificate looks at neighbouring rows.
-        drawn = np.sort(structure.order(table.rows, rng)[: batch.rows])
+        drawn = np.sort(structure.order(table.rows, rng)[: max(1, round(share * table.rows))])
         table, structure = table.take(drawn), structure.take(drawn)
     return table, structure, rng
 

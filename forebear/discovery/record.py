@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path as FilePath
 from typing import Any
 
+from forebear.data.checked import TableUse
 from forebear.data.question import Question
 from forebear.discovery.certificate import Certificate
 from forebear.discovery.path import Path
@@ -40,6 +41,8 @@ class Discovery:
     seconds: float
     notes: tuple[str, ...] = ()
     """what went otherwise than asked: a training that diverged and was repeated, a nugget that was raised"""
+    use: TableUse | None = None
+    """what was done to columns and cells of the table; None in records of versions before 0.4"""
 
     @property
     def targets(self) -> tuple[str, ...]:

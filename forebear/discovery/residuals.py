@@ -27,8 +27,23 @@ def features(column: Column) -> Float[np.ndarray, "rows features"]:
     >>> from forebear.data.table import Column
     >>> features(Column("x", "real", np.arange(5.0))).shape
     (5, 8)
+
+    Of a column with gaps they are 0 where a cell is missing, and the last of them says where that is: whether a cell
+    is missing can tell something, too.
+
+    >>> features(Column("x", "real", np.array([1.0, 2.0, np.nan, 3.0])))[2, :-1].any()
+    np.False_
     """
-    return kind_named(column.kind).test_features(column.values, column)
+    kind, gaps = kind_named(column.kind), column.gaps
+    if not gaps.any():
+        return kind.test_features(column.values, column)
+    if gaps.all():
+        return np.zeros((len(gaps), 1))
+    present = kind.test_features(column.present, column)
+    whole = np.zeros((len(gaps), present.shape[1] + 1))
+    whole[~gaps, :-1] = present
+    whole[:, -1] = (gaps - gaps.mean()) / gaps.std()
+    return whole
 
 
 def latent_features(z: Float[np.ndarray, " rows"]) -> Float[np.ndarray, "rows orders"]:

@@ -185,11 +185,13 @@ def _drifting(table: Table) -> tuple[str, ...]:
     for name, column in table.columns.items():
         if column.kind != "real":
             continue
+        if column.gaps.any():
+            column = replace(column, values=column.present)
         steps = np.diff(column.values)
         if (steps >= 0).all() or (steps <= 0).all():
             continue
         ranks = pd.Series(column.values).rank().to_numpy()
-        if abs(np.corrcoef(ranks, np.arange(table.rows))[0, 1]) > _FOLLOWS:
+        if abs(np.corrcoef(ranks, np.arange(len(ranks)))[0, 1]) > _FOLLOWS:
             names.append(name)
     return tuple(names)
 
@@ -212,7 +214,9 @@ def _scores(table: Table, questions: Sequence[Question], leave_out: Sequence[str
             clearings[inputs] = Residualiser([features(table.columns[name]) for name in inputs], table.rows)
         clear = clearings[inputs]
         ranks = pd.Series(table.columns[question.target].values).rank().to_numpy()
-        moments = latent_features(ndtri((ranks - 0.5) / len(ranks)))[:, :2]
+        known = ~np.isnan(ranks)
+        moments = np.zeros((len(ranks), 2))
+        moments[known] = latent_features(ndtri((ranks[known] - 0.5) / known.sum()))[:, :2]
         found.append(_Scores(question.target, clear(moments), table.rows - clear.count))
     return found
 
@@ -263,7 +267,7 @@ def _nameplates(table: Table) -> Mapping[tuple[str, ...], np.ndarray]:
     """
     divisions: dict[bytes, tuple[list[str], np.ndarray]] = {}
     for name, column in table.columns.items():
-        if column.kind != "real":
+        if column.kind != "real" or column.gaps.any():
             continue
         groups = pd.factorize(column.values)[0]
         if _FEWEST_GROUPS <= groups.max() + 1 <= table.rows // _ROWS_OF_A_GROUP:

@@ -199,6 +199,7 @@ class SharedFlow:
             always,
             settings,
             seed=seed,
+            observed=self._observed,
         )
         trained = [_trained(one, f"{name}-{fold}", context) for fold, one in enumerate(trainings)]
         flow = make_subset_flow(trained, len(questions), settings)
@@ -209,6 +210,19 @@ class SharedFlow:
     def _inputs(self) -> np.ndarray:
         """Features (rows, features) of all inputs, as networks see them."""
         return self.encoder.encode(self.table.frame([code.name for code in self.encoder.codes]))
+
+    @cached_property
+    def _observed(self) -> np.ndarray | None:
+        """(rows, candidates) 1 where all cells of a candidate are there; None where no cell is missing."""
+        gaps = {code.name: self.table.columns[code.name].gaps for code in self.encoder.codes}
+        if not any(own.any() for own in gaps.values()):
+            return None
+        whole = np.ones((self.table.rows, len(self.places)))
+        feature = 0
+        for code in self.encoder.codes:
+            whole[gaps[code.name], self.owners[feature]] = 0.0
+            feature += code.width
+        return whole
 
     def _scaled(self, numbers: Sequence[int]) -> np.ndarray:
         """Standardised targets (targets, rows, 1)."""
@@ -250,6 +264,7 @@ class SharedFlow:
                 self.level,
                 stock=stock,
                 notes=notes,
+                observed=None if self._observed is None else self._observed[rows],
             )
             for place, question in enumerate(questions)
         ]

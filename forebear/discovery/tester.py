@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -129,6 +129,8 @@ class SetTester:
     """the same features on a GPU, if there is one"""
     notes: tuple[str, ...] = ()
     """of the training of the flow"""
+    observed: Float[np.ndarray, "rows candidates"] | None = None
+    """0 where cells of a candidate are missing; None: nowhere"""
 
     def on(self, kept: frozenset[str]) -> Float[np.ndarray, " candidates"]:
         """The mask of a set, kept inputs included."""
@@ -141,6 +143,10 @@ class SetTester:
         settings = self.settings
         if kept.issuperset(self.question.candidates):
             return weigh({}, None, self.level, settings.matters)
+        whole = self._whole(kept)
+        if whole is not None:
+            # Where an input of the set is missing, others stand in for it: that says nothing about the set.
+            return self._with(whole).test(kept, z[whole]) if len(whole) >= _FEWEST_WHOLE else self._untold(kept)
         test = self._test(kept)
         latents = test.clear(all_latent_features(z))
         unexplained = self.unexplained(kept)
@@ -164,6 +170,44 @@ class SetTester:
         if evidence.passes:
             evidence = weighed(self._with_trees(fixed, kept, latents[:, :LATENT_ORDERS], test))
         return evidence
+
+    def _whole(self, kept: frozenset[str]) -> Int[np.ndarray, " whole"] | None:
+        """Rows on which no cell of the set is missing; None: all."""
+        if self.observed is None:
+            return None
+        return np.flatnonzero(self.observed[:, self.on(kept) > 0].all(axis=1))
+
+    def rows_of(self, kept: frozenset[str]) -> int:
+        """Rows that a set is tested on."""
+        whole = self._whole(kept)
+        return len(self.x) if whole is None else len(whole)
+
+    def _with(self, rows: Int[np.ndarray, " some"]) -> SetTester:
+        """The same test on some of the rows."""
+        dependence, lags = self.dependence, max(1, len(rows) // 3)
+        if dependence is not None:
+            memory = None if dependence.latents is None else dependence.latents[:, :lags]
+            groups = None if dependence.groups is None else np.unique(dependence.groups[rows], return_inverse=True)[1]
+            dependence = replace(dependence, rows=len(rows), groups=groups, latents=memory)
+        return replace(
+            self,
+            x=self.x[rows],
+            y=self.y[rows],
+            fold=self.fold[rows],
+            columns={
+                name: Features(own.values[rows], None if own.memory is None else own.memory[:, :lags])
+                for name, own in self.columns.items()
+            },
+            parts=self.parts[rows],
+            dependence=dependence,
+            stock=None,
+            observed=None,
+        )
+
+    def _untold(self, kept: frozenset[str]) -> SetEvidence:
+        """Of a set that hardly any row has whole, nothing can be told."""
+        nothing = {name: TestResult(0.0, 1.0, 0.0, 1, (name,), rows=0.0) for name in self.removed(kept)}
+        return weigh(nothing, TestResult(0.0, 1.0, 0.0, 1, (), rows=0.0), self.level, self.settings.matters)
 
     def _with_trees(
         self,
@@ -215,6 +259,9 @@ class SetTester:
 
     def action(self, without: frozenset[str], candidate: str, z: Float[np.ndarray, " rows"]) -> Action:
         """How a candidate acts that is not in the set: what the latents z (rows,) of the set show of it."""
+        whole = self._whole(without | {candidate})
+        if whole is not None and len(whole) >= _FEWEST_WHOLE:
+            return self._with(whole).action(without, candidate, z[whole])
         test = self._test(without)
         given = [self.columns[name] for name in self._inside(without)]
         probe = probe_candidate(self.removed(without)[candidate], given)
@@ -227,6 +274,9 @@ class SetTester:
         in the tails; either half of the rows is judged by what the other half says, so that many inputs beside few
         rows do not seem to explain everything.
         """
+        whole = self._whole(kept)
+        if whole is not None and len(whole) >= _FEWEST_WHOLE:
+            return self._with(whole).unexplained(kept)
         inside = self.x[:, self.on(kept)[list(self.owners)] > 0]
         most = min(_MOST_PRODUCTS, len(self.x) // _ROWS_PER_PRODUCT - inside.shape[1])
         crossed = [inside[:, i] * inside[:, j] for i in range(inside.shape[1]) for j in range(i + 1)][: max(0, most)]
@@ -261,7 +311,19 @@ class SetTester:
 
     def latents(self, kept: frozenset[str]) -> Float[np.ndarray, " rows"]:
         """Latents (rows,) of the real rows, given the set."""
-        return self.flow.latents(self.number, self.x, self.y, self.fold, self.on(kept))[:, 0]
+        return self.flow.latents(self.number, self.x, self.y, self.fold, self._masks(kept))[:, 0]
+
+    def _masks(self, kept: frozenset[str], rows: np.ndarray | slice = slice(None)) -> np.ndarray:
+        """What a law of the set sees: one mask (candidates,), or where cells are missing one for each row."""
+        mask = self.on(kept)
+        return mask if self.observed is None else mask * self.observed[rows]
+
+    def _lacking(self, kept: frozenset[str], rows: Int[np.ndarray, " some"]) -> np.ndarray:
+        """Rows on which an input of the set is missing, so that its law is not scored there. All candidates together
+        are asked as they are: what they lack is lacking for everyone."""
+        if self.observed is None or kept.issuperset(self.question.candidates):
+            return np.zeros(len(rows), bool)
+        return np.any(self.observed[rows][:, self.on(kept) > 0] == 0, axis=1).reshape(-1)
 
     @cached_property
     def scored(self) -> Int[np.ndarray, " scored"]:
@@ -269,9 +331,12 @@ class SetTester:
         return np.linspace(0, len(self.x) - 1, min(_SCORED, len(self.x))).astype(int)
 
     def log_scores(self, kept: frozenset[str]) -> Float[np.ndarray, " scored"]:
-        """Log densities of the scored rows, in standard deviations of the target, given the set."""
+        """Log densities of the scored rows, in standard deviations of the target, given the set; infinite where an
+        input of the set is missing."""
         rows = self.scored
-        return self.flow.log_scores(self.number, self.x[rows], self.y[rows], self.fold[rows], self.on(kept))
+        masks = self._masks(kept, rows)
+        scores = self.flow.log_scores(self.number, self.x[rows], self.y[rows], self.fold[rows], masks)
+        return np.where(self._lacking(kept, rows), np.inf, scores)
 
     @cached_property
     def ranked(self) -> Int[np.ndarray, " ranked"]:
@@ -282,11 +347,14 @@ class SetTester:
         """Continuous ranked probability scores, in standard deviations of the target, given the set."""
         rows, levels = self.ranked, (np.arange(_LEVELS) + 0.5) / _LEVELS
         z = np.tile(ndtri(levels), (len(rows), 1))
-        quantiles = self.flow.quantiles(self.number, self.x[rows], z, self.fold[rows], self.on(kept))
+        quantiles = self.flow.quantiles(self.number, self.x[rows], z, self.fold[rows], self._masks(kept, rows))
         beyond = self.y[rows] - quantiles
-        return 2 * (beyond * (levels - (beyond < 0))).mean(axis=1)
+        scores = 2 * (beyond * (levels - (beyond < 0))).mean(axis=1)
+        return np.where(self._lacking(kept, rows), np.nan, scores)
 
 
+# Rows without a gap in a set below which nothing is said of it.
+_FEWEST_WHOLE = 100
 # Rows whose densities are scored, and whose CRPS is, at most; quantiles that a CRPS is an average over.
 _SCORED, _RANKED, _LEVELS = 4_000, 500, 20
 

@@ -101,7 +101,7 @@ class SubsetFlow:
         x: Float[np.ndarray, "rows features"],
         y: Float[np.ndarray, "rows outputs"],
         fold: Int[np.ndarray, " rows"],
-        on: Num[np.ndarray, " units"] | Bool[np.ndarray, " units"],
+        on: Num[np.ndarray, "*of_row units"] | Bool[np.ndarray, "*of_row units"],
     ) -> Float[np.ndarray, "rows outputs"]:
         """Latents (rows, outputs) of standardised y (rows, outputs) given the units `on` (units,) of features x.
 
@@ -115,7 +115,7 @@ class SubsetFlow:
         x: Float[np.ndarray, "rows features"],
         y: Float[np.ndarray, "rows outputs"],
         fold: Int[np.ndarray, " rows"],
-        on: Num[np.ndarray, " units"] | Bool[np.ndarray, " units"],
+        on: Num[np.ndarray, "*of_row units"] | Bool[np.ndarray, "*of_row units"],
     ) -> Float[np.ndarray, " rows"]:
         """Log densities (rows,) of standardised y (rows, 1), as in `latents`."""
         z, rate = self._asked(_pull_with_density, target, x, y, fold, on).T
@@ -127,7 +127,7 @@ class SubsetFlow:
         x: Float[np.ndarray, "rows features"],
         z: Float[np.ndarray, "rows levels"],
         fold: Int[np.ndarray, " rows"],
-        on: Num[np.ndarray, " units"] | Bool[np.ndarray, " units"],
+        on: Num[np.ndarray, "*of_row units"] | Bool[np.ndarray, "*of_row units"],
     ) -> Float[np.ndarray, "rows levels"]:
         """Standardised y (rows, levels) at latents z (rows, levels), as in `latents`."""
         return self._asked(_push, target, x, z, fold, on)
@@ -139,11 +139,12 @@ class SubsetFlow:
         x: Float[np.ndarray, "rows features"],
         values: Float[np.ndarray, "rows some"],
         fold: Int[np.ndarray, " rows"],
-        on: Num[np.ndarray, " units"] | Bool[np.ndarray, " units"],
+        on: Num[np.ndarray, "*of_row units"] | Bool[np.ndarray, "*of_row units"],
     ) -> Float[np.ndarray, "rows others"]:
         """What the model that has not seen a row says of it."""
         told: np.ndarray | None = None
-        mask = single(on)
+        # One mask for all rows, or one for each: a missing cell masks its unit in its row.
+        masks = single(on)
         for number, models in enumerate(self.models):
             asked = np.flatnonzero(fold == number)
             # Folds differ a little in size. All are filled up to one size, so that nothing is compiled twice.
@@ -151,6 +152,7 @@ class SubsetFlow:
             filled = np.resize(asked, size if 0 < len(asked) <= size else len(asked))
             if not len(filled):
                 continue
+            mask = masks[filled] if masks.ndim == 2 else masks
             answer = np.asarray(ask(models[target], single(x[filled]), single(values[filled]), mask, self.settings))
             told = np.empty((len(x), answer.shape[1])) if told is None else told
             told[asked] = answer[: len(asked)]
@@ -164,10 +166,10 @@ _STEPS = 5
 
 
 def _velocity(
-    model: MaskedNetwork, x: Float[Array, "rows features"], on: Float[Array, " units"]
+    model: MaskedNetwork, x: Float[Array, "rows features"], on: Float[Array, "*of_row units"]
 ) -> Callable[[ArrayLike, Array], Array]:
     """The velocity field at these rows, given the units that are on."""
-    every = jnp.broadcast_to(on, (x.shape[0], on.shape[0]))
+    every = jnp.broadcast_to(on, (x.shape[0], on.shape[-1]))
 
     def velocity(t: ArrayLike, zeta: Array) -> Array:
         return model(zeta, jnp.full((zeta.shape[0], 1), t, zeta.dtype), x, every)
@@ -180,7 +182,7 @@ def _pull(
     model: MaskedNetwork,
     x: Float[Array, "rows features"],
     y: Float[Array, "rows outputs"],
-    on: Float[Array, " units"],
+    on: Float[Array, "*of_row units"],
     settings: FlowSettings,
 ) -> Float[Array, "rows outputs"]:
     return integrate(_velocity(model, x, on), y, settings, backward=True)
@@ -191,11 +193,12 @@ def _push(
     model: MaskedNetwork,
     x: Float[Array, "rows features"],
     z: Float[Array, "rows levels"],
-    on: Float[Array, " units"],
+    on: Float[Array, "*of_row units"],
     settings: FlowSettings,
 ) -> Float[Array, "rows levels"]:
     repeated = jnp.repeat(x, z.shape[1], axis=0)
-    return integrate(_velocity(model, repeated, on), z.reshape(-1, 1), settings).reshape(z.shape)
+    every = on if on.ndim == 1 else jnp.repeat(on, z.shape[1], axis=0)
+    return integrate(_velocity(model, repeated, every), z.reshape(-1, 1), settings).reshape(z.shape)
 
 
 @eqx.filter_jit
@@ -203,7 +206,7 @@ def _pull_with_density(
     model: MaskedNetwork,
     x: Float[Array, "rows features"],
     y: Float[Array, "rows 1"],
-    on: Float[Array, " units"],
+    on: Float[Array, "*of_row units"],
     settings: FlowSettings,
 ) -> Float[Array, "rows 2"]:
     """Latents, and the logarithm of how much the flow squeezes the line around them."""
@@ -228,16 +231,18 @@ def prepare_subset_flow(
     settings: FlowSettings,
     *,
     seed: int,
+    observed: Shaped[np.ndarray, "rows units"] | None = None,
 ) -> list[Training]:
     """The trainings, one per fold, on features x (rows, features) and standardised y (targets, rows, outputs).
 
     `owners` gives the unit of each feature. For each target, `seen` (targets, features) says which features are among
     its inputs, `allowed` (targets, units) which units may be masked or not, `always` which are never masked. `fold`
-    (rows,) numbers the flow that does not see a row; -1 where all of them do. `make_subset_flow` is the way on.
+    (rows,) numbers the flow that does not see a row; -1 where all of them do. `observed` (rows, units) is 0 where
+    cells of a unit are missing: the unit is masked there. `make_subset_flow` is the way on.
     """
     units = allowed.shape[1]
-    ones = np.ones((len(x), units))
-    full = MaskedRows(x, ones, ones).packed().astype(np.float32)
+    shown = np.ones((len(x), units)) if observed is None else observed
+    full = MaskedRows(x, shown, shown).packed().astype(np.float32)
     masks = MaskedRows(seen, allowed, always).packed()
     folds = int(fold.max()) + 1
     size = min(int(np.sum(fold != number)) for number in range(folds))

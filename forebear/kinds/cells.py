@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import numbers
+import re
+from collections.abc import Sequence
 from decimal import Decimal
 from typing import Literal
 
 import numpy as np
 import pandas as pd
 
-from forebear.errors import InputError
+from forebear.errors import InputError, UnusableColumn
 
 # The squares of larger values, summed over a table, leave the range of double precision; those of smaller
 # spreads vanish.
@@ -40,12 +42,12 @@ def number_cells(cells: pd.Series, where: str) -> np.ndarray:
     else:
         values = np.array([float(cell) for cell in cells], dtype=np.float64)
     # A nullable float can hide a nan (0/0) that pandas does not count as missing.
-    _refuse(np.isnan(values), where, "is not a number (nan)", "drop or fill those rows")
-    _refuse(np.isinf(values), where, "is infinite", "drop or replace those rows")
+    _refuse(np.isnan(values), cells, where, "is not a number (nan)", "drop or fill those rows")
+    _refuse(np.isinf(values), cells, where, "is infinite", "drop or replace those rows")
     large = np.abs(values) > LARGEST
     if large.any():
         worst = f"is {values[large][0]:.3g}, too large to be squared in double precision,"
-        _refuse(large, where, worst, "rescale the column")
+        _refuse(large, cells, where, worst, "rescale the column")
     return values
 
 
@@ -56,7 +58,7 @@ def check_present(cells: pd.Series, where: str) -> None:
     Traceback (most recent call last):
     forebear.errors.InputError: a.csv: column 'x' has no value in row 2: drop or fill those rows
     """
-    _refuse(cells.isna().to_numpy(), where, "has no value", "drop or fill those rows")
+    _refuse(cells.isna().to_numpy(), cells, where, "has no value", "drop or fill those rows")
 
 
 def tamed(cells: pd.Series) -> pd.Series:
@@ -94,7 +96,7 @@ def holds(cells: pd.Series, where: str) -> Literal["numbers", "labels"]:
         return "numbers"
     foreign = {"c": "complex numbers", "M": "dates", "m": "durations"}.get(dtype.kind)
     if foreign:
-        raise InputError(f"{where} holds {foreign}: convert it to a number, or leave it out")
+        raise UnusableColumn(where, f"holds {foreign}", "convert it to a number, or leave it out")
     return _objects_hold(cells.dropna(), where)
 
 
@@ -134,8 +136,9 @@ def _check_integers(cells: pd.Series, where: str) -> None:
     else:
         wide = np.array([isinstance(cell, numbers.Integral) and abs(int(cell)) > WIDEST_INTEGER for cell in cells])
     if wide.any():
-        first = f"is {cells.iloc[int(np.argmax(wide))]}, an integer past 2**53 that a double cannot hold,"
-        _refuse(wide, where, first, "subtract an offset, or leave the column out if it is an identifier")
+        told = f"is {cells.iloc[int(np.argmax(wide))]}, an integer past 2**53 that a double cannot hold,"
+        remedy = "subtract an offset, or leave the column out if it is an identifier"
+        raise UnusableColumn(where, f"{told} in {_rows(wide, cells)}", remedy)
 
 
 def check_spread(values: np.ndarray, where: str) -> None:
@@ -143,20 +146,19 @@ def check_spread(values: np.ndarray, where: str) -> None:
 
     >>> check_spread(np.ones(3), "a.csv: column 'x'")
     Traceback (most recent call last):
-    forebear.errors.InputError: a.csv: column 'x' is constant (every value is 1.0): leave it out
+    forebear.errors.UnusableColumn: a.csv: column 'x' is constant (every value is 1.0): leave it out
     """
     low, high = float(values.min()), float(values.max())
     if low == high:
-        raise InputError(f"{where} is constant (every value is {low!r}): leave it out")
+        raise UnusableColumn(where, f"is constant (every value is {low!r})")
     # Relative to the largest value, so that neither tiny nor huge units upset the squares.
     scale = max(abs(low), abs(high))
     relative = values / scale
     mean, std = float(relative.mean()), float(relative.std())
     if std < 1e-12 * abs(mean):
-        raise InputError(
-            f"{where} is nearly constant (it varies by {std * scale:.2g} around {mean * scale:.6g}, less "
-            "than double precision resolves): subtract its mean at the source, or leave it out"
-        )
+        told = f"is nearly constant (it varies by {std * scale:.2g} around {mean * scale:.6g}, less "
+        remedy = "subtract its mean at the source, or leave it out"
+        raise UnusableColumn(where, f"{told}than double precision resolves)", remedy)
     if high - low < SMALLEST:
         raise InputError(
             f"{where} varies by only {high - low:.2g}, too little to be squared in double precision: "
@@ -182,19 +184,40 @@ def label_cells(cells: pd.Series, where: str) -> tuple[np.ndarray, tuple[object,
         levels = [labels[i] for i in order]
         codes = np.argsort(order)[codes]
     if len(levels) == 1:
-        raise InputError(f"{where} is constant (every value is {_shown(levels[0])}): leave it out")
+        raise UnusableColumn(where, f"is constant (every value is {_shown(levels[0])})")
     if len(levels) > MANY_LABELS and len(levels) > len(cells) / 10:
-        raise InputError(
-            f"{where} has {len(levels)} different labels in {len(cells)} rows, so it looks like an "
-            "identifier: leave it out, or convert it if it is numbers written as text"
-        )
+        told = f"has {len(levels)} different labels in {len(cells)} rows, so it looks like an identifier"
+        remedy = "leave it out, or convert it if it is numbers written as text"
+        if _numbers_as_text(levels):
+            # Most likely a measurement: to leave it out without a word would be wrong.
+            raise InputError(f"{where} {told}: {remedy}")
+        raise UnusableColumn(where, told, remedy)
     return codes.astype(np.float64), tuple(levels)
 
 
-def _refuse(bad: np.ndarray, where: str, what: str, remedy: str) -> None:
+_NUMBER_AND_UNIT = re.compile(r"\s*[+-]?[\d.,' ]*\d\s*(%|[^\W\d_][\w/°%²³.]{0,7})?\s*")
+
+
+def _numbers_as_text(labels: Sequence[object]) -> bool:
+    """Whether all labels are numbers with the same unit behind them, or with signs between thousands.
+
+    >>> _numbers_as_text(["1.5 kg", "2 kg"]), _numbers_as_text(["1,234", "900"]), _numbers_as_text(["1a", "1b"])
+    (True, True, False)
+    """
+    found = [_NUMBER_AND_UNIT.fullmatch(str(label)) for label in labels]
+    return all(found) and len({one.group(1) for one in found if one is not None}) == 1
+
+
+def _refuse(bad: np.ndarray, cells: pd.Series, where: str, what: str, remedy: str) -> None:
     if bad.any():
-        rows = f"row {int(np.argmax(bad)) + 1}{_more(int(bad.sum()) - 1)}"
-        raise InputError(f"{where} {what} in {rows}: {remedy}")
+        raise InputError(f"{where} {what} in {_rows(bad, cells)}: {remedy}")
+
+
+def _rows(bad: np.ndarray, cells: pd.Series) -> str:
+    """The first of the bad rows, and how many more there are; cells of gaps may have been taken out before."""
+    place = int(np.argmax(bad))
+    row = int(cells.index[place]) if cells.index.dtype.kind in "iu" else place
+    return f"row {row + 1}{_more(int(bad.sum()) - 1)}"
 
 
 def _more(count: int) -> str:

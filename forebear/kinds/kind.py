@@ -15,7 +15,7 @@ from typing import Any, ClassVar, Literal, NamedTuple, Protocol, get_args
 import numpy as np
 import pandas as pd
 
-Curve = Literal["line", "cos", "sin", "equal", "step"]
+Curve = Literal["line", "cos", "sin", "equal", "step", "missing"]
 CURVES: tuple[Curve, ...] = get_args(Curve)
 
 
@@ -29,6 +29,9 @@ class Feature(NamedTuple):
     | sin   | sin(2 pi (x - centre) / scale)     |
     | equal | 1 where x = centre, 0 elsewhere    |
     | step  | 1 where x >= centre, 0 elsewhere   |
+    | missing | 1 where the cell is missing (NaN), 0 elsewhere |
+
+    At a missing cell every other curve is 0.
 
     Written down rather than computed, so that numpy, JAX, ONNX and the JavaScript of a page all read the same one.
     """
@@ -50,6 +53,8 @@ def curve(name: Curve, x: Any, centre: Any, scale: Any, xp: Any) -> Any:
     if name in ("cos", "sin"):
         turn = 2 * np.pi * (x - centre) / scale
         return xp.cos(turn) if name == "cos" else xp.sin(turn)
+    if name == "missing":
+        return xp.isnan(x).astype(x.dtype)
     return (x == centre if name == "equal" else x >= centre).astype(x.dtype)
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from forebear.data.checked import USE_HEAD, cells_of_use
 from forebear.data.table import Table
 from forebear.discovery.action import Action
 from forebear.discovery.certificate import Certificate
@@ -48,6 +49,7 @@ def contents(found: Discovery, table: Table | None, evidence: LawEvidence | None
         "twin": None if evidence is None else twin_numbers(evidence.twin, _observed(found, table)),
         "joint": None if evidence is None or evidence.joint is None else joint_numbers(evidence.joint),
         "hasTable": table is not None,
+        "columns": _columns(found),
         "about": provenance(found, table),
     }
 
@@ -57,10 +59,21 @@ def _structure(found: Discovery) -> dict[str, Any]:
     return {"kind": str(found.settings.get("rows", "independent")), "told": rows_told(found)}
 
 
+def _columns(found: Discovery) -> dict[str, Any] | None:
+    """What became of every column of the table."""
+    if found.use is None:
+        return None
+    return {
+        "head": list(USE_HEAD),
+        "rows": [list(cells_of_use(use)) for use in found.use.columns],
+        "told": found.use.told(),
+    }
+
+
 def _observed(found: Discovery, table: Table | None) -> dict[str, np.ndarray]:
     if table is None:
         return {}
-    return {target: table.columns[target].values for target in found.targets}
+    return {target: table.columns[target].present for target in found.targets}
 
 
 def _target(

@@ -102,6 +102,7 @@ def _rows_to_judge(twin: Twin, table: Table | None, held_out: Any) -> tuple[Any,
     if held_out is not None:
         return held_out, "rows given to judge on"
     assert table is not None
+    table = table.with_values(twin.targets)
     if len(twin.test_rows) and twin.table == fingerprint(table):
         return table.take(twin.test_rows).frame(), "rows set aside before the twins were fitted"
     spread = np.unique(np.linspace(0, table.rows - 1, min(table.rows, _MOST)).astype(int))

@@ -118,6 +118,7 @@ const forebear = (() => {
     sin: (x, centre, scale) => Math.sin(2 * Math.PI * (x - centre) / scale),
     equal: (x, centre) => x === centre ? 1 : 0,
     step: (x, centre) => x >= centre ? 1 : 0,
+    missing: () => 0,  // a page asks for every input
   };
 
   // Inputs by name, as the network sees them.

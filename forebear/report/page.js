@@ -157,6 +157,14 @@
     addEventListener("afterprint", () => section.replaceChildren());
   }
 
+  function columns(table) {
+    const unused = table.rows.filter((row) => !["target", "candidate", "kept"].includes(row[4].split(":")[0])).length;
+    const told = `Every column of the table (${table.rows.length}${unused ? `, ${unused} not used` : ""})`;
+    const line = (cell, row) => el("tr", {}, row.map((text) => el(cell, {}, text)));
+    return el("details", { class: "columns" }, el("summary", {}, told), table.told && el("p", {}, table.told),
+      el("table", {}, el("thead", {}, line("th", table.head)), el("tbody", {}, table.rows.map((row) => line("td", row)))));
+  }
+
   function about() {
     const { about: made } = data;
     const section = document.getElementById("about");
@@ -172,6 +180,7 @@
     section.append(pairs(facts));
     if (made.data) section.append(el("p", { class: "hash" }, "SHA-256 of the columns used: ",
       el("code", {}, made.data.hash)));
+    if (data.columns) section.append(columns(data.columns));
     section.append(el("details", {}, el("summary", {}, "Every setting"), pairs(Object.entries(made.settings))));
     section.append(el("p", { class: "muted" },
       "forebear claims observational dependence, never causation. This page is complete in itself and sends " +

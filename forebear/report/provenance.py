@@ -44,6 +44,7 @@ def call(found: Discovery, table: Table | None) -> str:
     arguments = ["table" if source is None else repr(source), f"targets={list(found.targets)!r}"]
     arguments += [f"{name}={value!r}" for name, value in _roles(found, table).items()]
     arguments += [f"rows={rows!r}" for rows in _rows(found)]
+    arguments += [f"{name}={value!r}" for name, value in _table_options(found).items()]
     for name, value in _choices(found).items():
         known = name not in _NAMED or value in _NAMED[name]
         arguments.append(f"{name}={value!r}" if known else f"{name}=...")
@@ -74,6 +75,9 @@ def command(found: Discovery, table: Table | None) -> str | None:
         words += ["--periodic", f"{column}={period!r}"]
     for rows in _rows(found):
         words += ["--rows", rows]
+    for option, value in _table_options(found).items():
+        for word in value if isinstance(value, list) else ["all" if value is None else str(value)]:
+            words += [f"--{option}", word]
     for name, value in choices.items():
         if name == "joint":
             words.append("--joint")
@@ -105,8 +109,11 @@ def _roles(found: Discovery, table: Table | None) -> dict[str, Any]:
     groups = {u: list(c) for q in questions.values() for u, c in q.candidates.items() if c != (u,)}
     if groups:
         roles["groups"] = groups
-    if table is not None and table.periods():
-        roles["periodic"] = table.periods()
+    clock = found.settings.get("time")
+    periods = {} if table is None else table.periods()
+    given = {name: period for name, period in periods.items() if clock is None or not name.startswith(f"{clock}: ")}
+    if given:
+        roles["periodic"] = given
     return roles
 
 
@@ -116,6 +123,16 @@ def _rows(found: Discovery) -> list[str]:
     rows, why = str(settings.get("rows", "independent")), settings.get("rows_why", "")
     asked = str(settings.get("rows_asked", "auto" if why or rows == "independent" else rows))
     return [] if asked == "auto" else [asked]
+
+
+# What `discover` does about the table where nothing is said.
+_TABLE_DEFAULTS: dict[str, Any] = {"exclude": [], "missing": "model", "time": None, "sample": 200_000}
+
+
+def _table_options(found: Discovery) -> dict[str, Any]:
+    """What was said about columns and cells, where it is not the default."""
+    said = {name: found.settings.get(name, usual) for name, usual in _TABLE_DEFAULTS.items()}
+    return {name: value for name, value in said.items() if value != _TABLE_DEFAULTS[name]}
 
 
 def _choices(found: Discovery) -> dict[str, Any]:

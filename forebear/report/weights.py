@@ -98,7 +98,15 @@ def _typical(twin: Twin) -> np.ndarray:
     if not twin.columns:
         return np.zeros(0)
     features = twin.encoder(twin.rows)
-    return twin.rows[np.argmin(((features - np.median(features, axis=0)) ** 2).sum(axis=1))]
+    far = ((features - np.median(features, axis=0)) ** 2).sum(axis=1)
+    whole = ~np.isnan(twin.rows).any(axis=1)
+    if whole.any():
+        return twin.rows[np.argmin(np.where(whole, far, np.inf))]
+    return np.array([own[~np.isnan(own)][0] for own in twin.rows.T])
+
+
+def _present(values: np.ndarray) -> np.ndarray:
+    return values[~np.isnan(values)]
 
 
 def _column(twin: Twin, i: int, start: float) -> dict[str, Any]:
@@ -110,7 +118,7 @@ def _column(twin: Twin, i: int, start: float) -> dict[str, Any]:
         "period": code.period,
         "levels": [str(level) for level in code.levels],
         "unit": twin.units.get(code.name, ""),
-        **kind_named(code.kind).widget(twin.rows[:, i], code, twin.ranges[i], start),
+        **kind_named(code.kind).widget(_present(twin.rows[:, i]), code, twin.ranges[i], start),
     }
 
 

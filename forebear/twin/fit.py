@@ -100,7 +100,7 @@ def fit_twin(
         {target: task.inputs for task in tasks for target in task.targets},
         model,
         joint,
-        tuple(kind_named(c.kind).range(table.columns[c.name].values) for c in columns),
+        tuple(kind_named(c.kind).range(table.columns[c.name].present) for c in columns),
         _some_rows(table, [column.name for column in columns], rng),
         settings,
         dict(units or {}),
@@ -175,6 +175,11 @@ def _set_aside(table: Table, share: float, seed: int) -> np.ndarray:
         if len(seen) and (seen == seen[0]).all():
             # All that varies of a column lies in the rows set aside: one of them has to be trained on.
             other = aside[column.values[aside] != seen[0]][:1]
+            aside, rest = np.setdiff1d(aside, other), np.append(rest, other)
+        gaps = column.gaps
+        if gaps[aside].any() and not gaps[rest].any():
+            # A twin can answer for gaps that it has seen one of.
+            other = aside[gaps[aside]][:1]
             aside, rest = np.setdiff1d(aside, other), np.append(rest, other)
     return np.sort(aside)
 

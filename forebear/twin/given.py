@@ -23,6 +23,11 @@ class Described(Protocol):
     def levels(self) -> tuple[object, ...]: ...
 
 
+def _may_lack(column: Described) -> bool:
+    """Whether the law of the column was learned from rows with gaps in it, and so knows what to say there."""
+    return bool(getattr(column, "gaps", False))
+
+
 def read_matrix(data: Any, columns: Sequence[Described], what: str) -> np.ndarray:
     """Raw numbers (rows, columns) in float64; `what` opens the messages.
 
@@ -93,6 +98,8 @@ def _from_array(data: Any, columns: Sequence[Described], what: str) -> np.ndarra
 
 
 def _check_numbers(cells: np.ndarray, column: Described, where: str) -> None:
+    if _may_lack(column):
+        cells = cells[~np.isnan(cells)]
     if not np.isfinite(cells).all():
         number_cells(pd.Series(cells), where)
     if column.levels:
@@ -106,6 +113,11 @@ def _check_numbers(cells: np.ndarray, column: Described, where: str) -> None:
 
 
 def _numbers(cells: pd.Series, column: Described, where: str) -> np.ndarray:
+    if _may_lack(column) and cells.isna().any():
+        whole = np.full(len(cells), np.nan)
+        here = ~cells.isna().to_numpy()
+        whole[here] = _numbers(pd.Series(cells[here]), column, where) if here.any() else 0.0
+        return whole
     if not column.levels:
         return number_cells(cells, where)
     check_present(cells, where)

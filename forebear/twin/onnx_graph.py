@@ -97,9 +97,15 @@ def _features(graph: _Graph, encoder: Encoder) -> str:
     parts = []
     for i, code in enumerate(encoder.codes):
         column = graph.columns("x", i, i + 1)
-        parts += [_feature(graph, column, feature) for feature in code.features]
+        parts += [_where_known(graph, column, feature, code.gaps) for feature in code.features]
     # No inputs: a matrix of no columns with as many rows as there are latents.
     return graph("Concat", *parts, axis=1) if parts else graph.columns("z", 0, 0)
+
+
+def _where_known(graph: _Graph, column: str, feature: Feature, gaps: bool) -> str:
+    """A feature, 0 where the cell is missing."""
+    value = _feature(graph, column, feature)
+    return graph("Where", graph("IsNaN", column), 0.0, value) if gaps and feature.curve != "missing" else value
 
 
 def _feature(graph: _Graph, column: str, feature: Feature) -> str:
@@ -109,6 +115,8 @@ def _feature(graph: _Graph, column: str, feature: Feature) -> str:
     elif feature.curve in ("cos", "sin"):
         turn = graph("Mul", graph("Sub", column, feature.centre), 2 * np.pi / feature.scale)
         value = graph("Cos" if feature.curve == "cos" else "Sin", turn)
+    elif feature.curve == "missing":
+        return graph("Cast", graph("IsNaN", column), to=graph.onnx.TensorProto.FLOAT)
     else:
         compare = "Equal" if feature.curve == "equal" else "GreaterOrEqual"
         value = graph("Cast", graph(compare, column, feature.centre), to=graph.onnx.TensorProto.FLOAT)

@@ -73,7 +73,7 @@ TABLES: dict[str, tuple[Change, list[str]]] = {
     ),
     "nearly the target": (lambda t: t.update(load=[v + 1e-9 for v in t["y"]]), ["'y'", "'load'"]),
     "all missing": (_set("load", lambda c: [None] * len(c)), ["'load'"]),
-    "one value, else missing": (_set("load", lambda c: [1.0] + [None] * (len(c) - 1)), ["'load'", "no value"]),
+    "one value, else missing": (_set("load", lambda c: [1.0] + [None] * (len(c) - 1)), ["'load'", "constant"]),
     "numbers with units": (_set("load", lambda c: [f"{v:.6f} kg" for v in c]), ["'load'", "identifier"]),
     "percentages": (_set("load", lambda c: [f"{v:.6f}%" for v in c]), ["'load'", "identifier"]),
     "thousands with commas": (_set("load", lambda c: [f"1,{i:03d}" for i in range(len(c))]), ["'load'"]),
@@ -156,6 +156,16 @@ OPTIONS: dict[str, tuple[list[str], list[str]]] = {
     "period without a column": ([*Y, "--periodic", "6.28"], ["--periodic", "6.28"]),
     "period of an unknown column": ([*Y, "--periodic", "angel=6.28"], ["'angel'", "'angle'"]),
     "negative period": ([*Y, "--periodic", "angle=-1"], ["'angle'", "-1"]),
+    "excluded and asked for": ([*Y, "--exclude", "y"], ["'y'", "exclude", "targets"]),
+    "unknown column excluded": ([*Y, "--exclude", "sped"], ["'sped'", "exclude", "'speed'"]),
+    "everything excluded": ([*Y, "--exclude", "*[a-x]*"], ["'y'", "no candidates"]),
+    "gaps in a strange way": ([*Y, "--missing", "fill"], ["missing", "fill", "'model', 'drop', 'refuse'"]),
+    "time without timestamps": ([*Y, "--time", "load"], ["'load'", "no timestamps"]),
+    "time by an unknown column": ([*Y, "--time", "clock"], ["'clock'", "time"]),
+    "several slips at once": (
+        [*Y, "--candidate", "laod", "--candidate", "sped", "--keep", "angel"],
+        ["3 problems", "'load'", "'speed'", "'angle'"],
+    ),
     "rows by an unknown column": ([*Y, "--rows", "episodes"], ["rows='episodes'", "data.csv", "'episode'"]),
     "rows by a misspelt word": ([*Y, "--rows", "indepedent"], ["rows='indepedent'", "'independent'"]),
     "rows by nothing": ([*Y, "--rows", ""], ["rows=''", "data.csv"]),
@@ -477,12 +487,12 @@ PREPARED: dict[str, tuple[Callable[[Path], None], list[str], list[str]]] = {
     ),
     "parquet with dates": (
         _parquet(day=pd.date_range("2026-01-01", periods=80)),
-        ["e.parquet", *Y],
-        ["'day'", "dates"],
+        ["e.parquet", *Y, "--candidate", "day"],
+        ["'day'", "timestamps", "time='day'"],
     ),
     "parquet with spans of time": (
         _parquet(span=pd.to_timedelta(range(80), unit="s")),
-        ["e.parquet", *Y],
+        ["e.parquet", *Y, "--candidate", "span"],
         ["'span'", "durations"],
     ),
     "parquet with lists": (_parquet(many=[[i] for i in range(80)]), ["e.parquet", *Y], ["'many'"]),
@@ -490,7 +500,7 @@ PREPARED: dict[str, tuple[Callable[[Path], None], list[str], list[str]]] = {
     "parquet with bytes": (_parquet(raw=[bytes([i]) for i in range(80)]), ["e.parquet", *Y], ["'raw'", "bytes"]),
     "parquet with 64-bit integers": (
         _parquet(big=np.arange(80, dtype=np.uint64) + np.uint64(2**63)),
-        ["e.parquet", *Y],
+        ["e.parquet", *Y, "--candidate", "big"],
         ["'big'", "2**53"],
     ),
     "parquet with decimals that are missing": (
@@ -584,7 +594,10 @@ class Case(NamedTuple):
 
 
 def _cases() -> dict[str, Case]:
-    found = ["discover", "data.csv", "--target", "y", "--out", "run", "--figure", "run/graph.png"]
+    # Named, since what nobody asks for by name is left out where it says nothing.
+    named = [word for name in ("load", "speed", "angle") for word in ("--candidate", name)]
+    whole = ["--missing", "refuse"]
+    found = ["discover", "data.csv", "--target", "y", *named, *whole, "--out", "run", "--figure", "run/graph.png"]
     cases = {f"table: {n}": Case(lambda f, _, c=c: _write(f, c), found, w) for n, (c, w) in TABLES.items()}
     for name, (file, content, words) in FILES.items():
 

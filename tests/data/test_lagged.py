@@ -222,3 +222,52 @@ def test_names_that_would_clash() -> None:
     assert str(caught.value) == (
         "the table: more than one column of the result would be named 'd_x_0': rename a column"
     )
+
+
+# ---------------------------------------------------------------- clocks
+
+
+def test_timestamps_order_a_trajectory_and_no_window_crosses_a_gap() -> None:
+    first, second = (pd.date_range(day, periods=20, freq="min") for day in ("2026-01-01", "2026-01-02"))
+    times = [*first, *second[:10]]
+    frame = pd.DataFrame({"t": [f"{time:%Y-%m-%dT%H:%M}+01:00" for time in times], "x": np.arange(30.0) ** 2})
+    made = lagged(frame.iloc[::-1], state="x", lags=2, time="t")
+    assert len(made.table) == (20 - 3) + (10 - 3)
+    assert made.table["x_0"].tolist()[:2] == [4.0, 9.0]
+    assert 400.0 - 361.0 not in made.table["d_x"].tolist(), "the step over the night is no step"
+
+
+def test_irregular_times_are_told_and_put_on_a_grid() -> None:
+    rng = np.random.default_rng(0)
+    at = np.cumsum(rng.uniform(0.5, 1.5, size=200))
+    frame = pd.DataFrame({"t": at, "x": at})
+    with pytest.warns(UserWarning, match="irregular"):
+        lagged(frame, state="x", lags=1, time="t")
+    made = lagged(frame, state="x", lags=1, time="t", step=1.0, tolerance="2 s")
+    steps = made.table["d_x"].to_numpy()
+    assert abs(steps.mean() - 1.0) < 0.05 and (steps >= 0).all()
+
+
+def test_two_clocks_are_joined_as_of_a_time() -> None:
+    fast = pd.DataFrame({"t": np.arange(100.0), "flow": np.arange(100.0)})
+    slow = pd.DataFrame({"t": np.arange(0.0, 100.0, 10.0), "level": np.arange(10.0)})
+    made = lagged([fast, slow], state="flow", action="level", lags=1, time="t", tolerance=5)
+    told = made.table["level_0"].isna()
+    assert told.mean() == pytest.approx(0.4, abs=0.02), "a level older than five seconds is missing"
+    assert made.table["level_0"].dropna().isin(range(10)).all()
+    with pytest.raises(InputError, match="tolerance"):
+        lagged([fast, slow], state="flow", action="level", lags=1, time="t")
+
+
+def test_a_lag_table_needs_no_respelling() -> None:
+    import forebear as fb
+
+    rng = np.random.default_rng(0)
+    x = np.zeros(900)
+    for i in range(1, 900):
+        x[i] = 0.8 * x[i - 1] + rng.normal()
+    made = lagged({"x": x}, state="x", lags=2)
+    found = fb.discover(made, steps=150, distilled=200, rows="independent")
+    assert found.targets == ("d_x",) and found.ancestors["d_x"] == ("lag 0",)
+    kept = fb.discover(made, keep="x_0", steps=50, distilled=100, rows="independent")
+    assert set(kept.questions["d_x"].candidates) == {"lag 1", "lag 2"}

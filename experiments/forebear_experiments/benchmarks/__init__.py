@@ -20,6 +20,8 @@ BENCHES = {
     "trust": "exact sets and honest verdicts on 96 kinds of table outside the suite of `selection` (hours)",
     "level": "whether reported p-values hold their level: dependent inputs, slow rows, clusters, three sizes (hours)",
     "power": "how many rows four small effects need, beside a test that knows their form (hours)",
+    "missing": "exact sets where cells of the inputs are deleted, beside dropping rows and filling medians (hours)",
+    "size": "seconds and peak memory against the rows of a Parquet file, up to ten million (minutes)",
     "noise": "how often an input is kept for a target that is pure noise (twenty minutes)",
     "uci": "CRPS, log score, coverage, seconds on eight real tables, beside other learners of laws (up to hours)",
     "surrogate": "Lorenz-63 dx1: W1 of the flow and of kernel surrogates, beside the published table (ten minutes)",

@@ -1,0 +1,188 @@
+"""The answer of `forebear.check`: columns, what becomes of them, and what is in the way, as text, HTML and data."""
+
+from __future__ import annotations
+
+import html
+import shutil
+import textwrap
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, fields
+from typing import Any
+
+import pandas as pd
+
+from forebear.data.survey import ColumnUse, Survey
+
+USE_HEAD = ("column", "kind", "missing", "values", "use")
+"""of the table that `Checked` prints"""
+_WIDEST = (28, 9, 7, 26)
+_NARROW = 80
+
+
+@dataclass(frozen=True)
+class TableUse:
+    """What was done to the table of a discovery: kept with the result, `found.columns` shows it."""
+
+    source: str
+    rows: int
+    """of the table as it was given"""
+    used: int
+    """of them that the discovery read"""
+    columns: tuple[ColumnUse, ...]
+    sample: str = ""
+    """how the rows were drawn, where there were more than were read"""
+    missing: str = "model"
+    """what was done about gaps"""
+
+    @classmethod
+    def of(cls, found: Survey, used: int, missing: str, sample: str = "", total: int | None = None) -> TableUse:
+        """From a survey of a table that had so many rows."""
+        return cls(found.source, found.rows if total is None else total, used, found.uses, sample, missing)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain numbers and strings, but for the place of the file: the same table gives the same answer."""
+        plain = {name: value for name, value in asdict(self).items() if name != "source"}
+        return {**plain, "columns": [asdict(use) for use in self.columns]}
+
+    def told(self) -> str:
+        """What was done about gaps and rows, in a sentence or two; empty if nothing was.
+
+        >>> TableUse("a.csv", 100, 90, (), missing="drop").told()
+        'Rows with a gap were left out: 90 of 100 remain.'
+        """
+        parts = [self.sample] if self.sample else []
+        if self.missing == "drop" and self.used < self.rows and not self.sample:
+            parts.append(f"Rows with a gap were left out: {self.used:,} of {self.rows:,} remain.")
+        if self.missing == "model" and self.gaps:
+            parts.append(f"{self.gaps:,} cells are missing, which the laws take as such.")
+        return " ".join(parts)
+
+    @property
+    def gaps(self) -> int:
+        """Cells without a value, in the columns that were used."""
+        return sum(use.missing for use in self.columns if use.role in ("target", "candidate", "kept"))
+
+
+class Checked:
+    """What is in a table, and what `discover` would do with each column. Prints as a table.
+
+    `columns` is a data frame with a row for every column; `problems` are the lines that `discover` would stop with;
+    `ok` says that there are none; `command` goes on from here.
+    """
+
+    def __init__(self, found: Survey, command: str):
+        self.survey, self.command = found, command
+
+    @property
+    def ok(self) -> bool:
+        """Whether `discover` would start."""
+        return not self.problems
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """All that is in the way, a line each."""
+        return self.survey.problems
+
+    @property
+    def columns(self) -> pd.DataFrame:
+        """One row per column: kind, role, why, missing, distinct, range, resolution, copy_of."""
+        return columns_frame(self.survey.uses)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain numbers and strings: what `forebear check --json` prints."""
+        found = self.survey
+        return {
+            "source": found.source,
+            "rows": found.rows,
+            "ok": self.ok,
+            "columns": [asdict(use) for use in found.uses],
+            "problems": list(self.problems),
+            "command": self.command,
+        }
+
+    def __repr__(self) -> str:
+        return self.text()
+
+    def text(self, width: int | None = None) -> str:
+        """For a terminal so many letters wide."""
+        found, wide = self.survey, width or max(_NARROW, shutil.get_terminal_size((_NARROW, 24)).columns)
+        lines = [f"{found.source}: {found.rows:,} rows, {len(found.uses)} columns", "", *_grid(found.uses, wide), ""]
+        if self.problems:
+            several = "One thing is" if len(self.problems) == 1 else f"{len(self.problems)} things are"
+            lines.append(f"{several} in the way:")
+            for number, problem in enumerate(self.problems, start=1):
+                told = problem.removeprefix(f"{found.source}: ")
+                lines += textwrap.wrap(f"{number}. {told}", wide, subsequent_indent="   ")
+            return "\n".join(lines)
+        tips = [part for tip in _tips(found.uses) for part in textwrap.wrap(tip, wide)]
+        lines += [*tips, f"Next: {self.command}"]
+        return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        found = self.survey
+        rows = "".join(_html_row(use) for use in found.uses)
+        head = "".join(f'<th style="text-align:left">{name}</th>' for name in USE_HEAD)
+        problems = "".join(f"<li>{html.escape(problem)}</li>" for problem in self.problems)
+        after = f"<p><b>In the way</b></p><ol>{problems}</ol>" if problems else _next_html(self.command)
+        caption = f"{html.escape(found.source)}: {found.rows:,} rows, {len(found.uses)} columns"
+        return f"<p>{caption}</p><table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>{after}"
+
+
+def columns_frame(uses: Sequence[ColumnUse]) -> pd.DataFrame:
+    """One row per column of a table."""
+    names = [one.name for one in fields(ColumnUse)]
+    return pd.DataFrame([asdict(use) for use in uses], columns=names).set_index("name")
+
+
+def cells_of_use(use: ColumnUse) -> tuple[str, str, str, str, str]:
+    """The cells of `USE_HEAD` for one column.
+
+    >>> cells_of_use(ColumnUse("x", "real", "candidate", "", 3, 40, "0 to 5", 0.5))
+    ('x', 'real', '3', '0 to 5 by 0.5', 'candidate')
+    """
+    by = f" by {use.resolution:g}" if use.resolution is not None else ""
+    told = f"{use.role}: {use.why}" if use.why else use.role
+    return use.name, use.kind, f"{use.missing:,}" if use.missing else "", f"{use.range}{by}", told
+
+
+def _grid(uses: Sequence[ColumnUse], width: int) -> list[str]:
+    rows = [cells_of_use(use) for use in uses]
+    widths = [
+        min(most, max(len(USE_HEAD[place]), *(len(row[place]) for row in rows))) for place, most in enumerate(_WIDEST)
+    ]
+    last = max(20, width - sum(widths) - 2 * len(widths))
+    lines = [_line([*USE_HEAD], widths), "  ".join("-" * one for one in [*widths, min(last, 24)])]
+    for row in rows:
+        parts = [textwrap.wrap(cell, size) or [""] for cell, size in zip(row, [*widths, last], strict=True)]
+        lines += [
+            _line([part[number] if number < len(part) else "" for part in parts], widths)
+            for number in range(max(map(len, parts)))
+        ]
+    return lines
+
+
+def _line(cells: Sequence[str], widths: Sequence[int]) -> str:
+    fitted = [f"{cell:<{size}}" for cell, size in zip(cells, widths, strict=False)]
+    return "  ".join([*fitted, cells[-1]]).rstrip()
+
+
+_COLOURS = {"target": "#0b6", "candidate": "", "kept": "", "cannot be used": "#c33"}
+
+
+def _html_row(use: ColumnUse) -> str:
+    cells = [html.escape(cell) for cell in cells_of_use(use)]
+    colour = _COLOURS.get(use.role, "#888")
+    style = f"text-align:left;{f'color:{colour}' if colour else ''}"
+    return "<tr>" + "".join(f'<td style="{style}">{cell}</td>' for cell in cells) + "</tr>"
+
+
+def _tips(uses: Sequence[ColumnUse]) -> list[str]:
+    """What could be made of a timestamp."""
+    times = [use.name for use in uses if use.kind == "timestamp" and use.role == "left out"]
+    if not times:
+        return []
+    return [f"time={times[0]!r} (--time) makes inputs of it: hour of day, day of week and year, trend."]
+
+
+def _next_html(command: str) -> str:
+    return f"<p>Next: <code>{html.escape(command)}</code></p>"
