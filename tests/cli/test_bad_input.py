@@ -255,6 +255,10 @@ COMMANDS: dict[str, tuple[list[str], list[str]]] = {
     "report of a file": (["report", "data.csv"], ["data.csv"]),
     "sample without rows": (["sample", "nowhere"], ["--given", "missing"]),
     "sample from nowhere": (["sample", "nowhere", "--given", "data.csv"], ["nowhere", "found.json"]),
+    "sample, no such word": (
+        ["sample", "nowhere", "--given", "data.csv", "--outside", "maybe"],
+        ["--outside", "warn, raise or ignore", "maybe"],
+    ),
     "unknown option before the command": (["--verson"], ["--verson", "'--version'"]),
 }
 
