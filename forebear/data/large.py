@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from forebear.errors import InputError, check_whole
+from forebear.errors import InputError, check_whole, listed
 from forebear.storage.memory import check_room
 
 Pick = Callable[[Sequence[str]], Sequence[str]]
@@ -124,6 +124,7 @@ def _dataset(data: Any) -> _Source:
         place = Path(data)
         if place.is_file() and not place.stat().st_size:
             raise InputError(f"{data} is not a readable parquet file (it is empty): write it again")
+        _check_twice(place)
         data = ds.dataset(place, format="parquet", partitioning="hive")
 
     def read(names: list[str], rows: np.ndarray | None, total: int) -> pd.DataFrame:
@@ -132,6 +133,16 @@ def _dataset(data: Any) -> _Source:
         return _picked(data.to_batches(columns=names, use_threads=False, **ahead), rows).to_pandas()
 
     return _Source(data.schema.names, data.count_rows, read)
+
+
+def _check_twice(place: Path) -> None:
+    """Arrow cannot open a file that has a name twice, and does not say which."""
+    from pyarrow.parquet import read_schema
+
+    names = read_schema(place).names if place.is_file() else []
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise InputError(f"{place}: more than one column is named {listed(twice)}: give each its own name")
 
 
 def _lazy(data: Any) -> _Source:
