@@ -130,6 +130,9 @@ def _dataset(data: Any) -> _Source:
     def read(names: list[str], rows: np.ndarray | None, total: int) -> pd.DataFrame:
         # One fragment and few batches ahead: memory is that of the rows that are kept.
         ahead: dict[str, Any] = {"batch_size": _AT_A_TIME, "batch_readahead": 2, "fragment_readahead": 1}
+        if isinstance(getattr(data, "format", None), ds.ParquetFileFormat):
+            # Otherwise whole row groups are fetched before their first rows are looked at, and stay.
+            ahead["fragment_scan_options"] = ds.ParquetFragmentScanOptions(pre_buffer=False, use_buffered_stream=True)
         return _picked(data.to_batches(columns=names, use_threads=False, **ahead), rows).to_pandas()
 
     return _Source(data.schema.names, data.count_rows, read)
