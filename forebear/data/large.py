@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from forebear.errors import InputError, check_whole
+from forebear.errors import InputError, check_whole, listed
 from forebear.storage.memory import check_room
 
 Pick = Callable[[Sequence[str]], Sequence[str]]
@@ -124,14 +124,28 @@ def _dataset(data: Any) -> _Source:
         place = Path(data)
         if place.is_file() and not place.stat().st_size:
             raise InputError(f"{data} is not a readable parquet file (it is empty): write it again")
+        _check_twice(place)
         data = ds.dataset(place, format="parquet", partitioning="hive")
 
     def read(names: list[str], rows: np.ndarray | None, total: int) -> pd.DataFrame:
         # One fragment and few batches ahead: memory is that of the rows that are kept.
         ahead: dict[str, Any] = {"batch_size": _AT_A_TIME, "batch_readahead": 2, "fragment_readahead": 1}
+        if isinstance(getattr(data, "format", None), ds.ParquetFileFormat):
+            # Otherwise whole row groups are fetched before their first rows are looked at, and stay.
+            ahead["fragment_scan_options"] = ds.ParquetFragmentScanOptions(pre_buffer=False, use_buffered_stream=True)
         return _picked(data.to_batches(columns=names, use_threads=False, **ahead), rows).to_pandas()
 
     return _Source(data.schema.names, data.count_rows, read)
+
+
+def _check_twice(place: Path) -> None:
+    """Arrow cannot open a file that has a name twice, and does not say which."""
+    from pyarrow.parquet import read_schema
+
+    names = read_schema(place).names if place.is_file() else []
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise InputError(f"{place}: more than one column is named {listed(twice)}: give each its own name")
 
 
 def _lazy(data: Any) -> _Source:

@@ -509,7 +509,7 @@ PREPARED: dict[str, tuple[Callable[[Path], None], list[str], list[str]]] = {
     ),
     "parquet with decimals that are missing": (
         _parquet(dec=[Decimal(i) for i in range(79)] + [None]),
-        ["e.parquet", *Y],
+        ["e.parquet", *Y, "--missing", "refuse"],
         ["'dec'", "no value", "row 80"],
     ),
     "parquet without rows": (
