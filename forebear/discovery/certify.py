@@ -206,10 +206,15 @@ def _win_back(searched: CertificateSearch, best: list[frozenset[str]], costs: li
             costs[number] = _cost(tests, best[number], structure)
 
 
+# Rows of a record from which a score can speak for an input that no test can judge: in a shorter one, any slow column
+# tells the time, and with it whatever drifts.
+_LONG = 5_000
+
+
 def _unjudged(tests: SetTests, kept: frozenset[str]) -> list[str]:
     """Candidates outside a set of which the rows are worth too few independent ones to tell anything."""
     dependence = tests.tester.dependence
-    if dependence is None:
+    if dependence is None or len(tests.tester.x) < _LONG:
         return []
     return [name for name, result in tests.examine(kept).tests.items() if result.rows < dependence.fewest]
 

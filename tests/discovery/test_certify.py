@@ -192,6 +192,7 @@ def test_what_no_test_can_judge_is_kept_where_the_law_is_much_worse_without_it()
 
     class Slow(Look):
         dependence = SimpleNamespace(fewest=60.0, groups=None)
+        x = np.zeros((6_000, 1))
 
         def test(self, kept: frozenset[str], z: np.ndarray) -> SetEvidence:
             found = super().test(kept, z)
@@ -200,5 +201,7 @@ def test_what_no_test_can_judge_is_kept_where_the_law_is_much_worse_without_it()
 
     loss = {"": 2.0, "a": 1.5, "b": 1.5, "ab": 1.0, "abc": 1.0, "bc": 1.5, "ac": 1.5, "c": 2.0}
     assert certified(Slow(needs("a"), loss=loss)).kept == ("a", "b")
-    # Where the rows can tell, the test decides.
+    # Where the rows can tell, the test decides; and a short record tells nothing.
     assert certified(Look(needs("a"), loss=loss)).kept == ("a",)
+    Slow.x = np.zeros((400, 1))
+    assert certified(Slow(needs("a"), loss=loss)).kept == ("a",)
