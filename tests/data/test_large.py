@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pandas as pd
@@ -54,7 +54,7 @@ def test_every_source_gives_the_same_rows(kind: str, sources: dict[str, Any], ta
     assert (sampled.total, sampled.sampled, len(sampled.opened.frame)) == (ROWS, True, 500)
     rows = sampled.opened.frame["row"].to_numpy()
     assert (np.diff(rows) > 0).all(), "rows keep their order"
-    assert np.array_equal(rows, chosen_rows(ROWS, 500, 3))
+    assert np.array_equal(rows, np.asarray(chosen_rows(ROWS, 500, 3)))
     assert np.allclose(sampled.opened.frame["a"], table["a"].to_numpy()[rows])
     assert sampled.opened.frame["kind"].tolist() == table["kind"].to_numpy()[rows].tolist()
 
@@ -71,7 +71,7 @@ def test_samples_are_fair_and_follow_the_seed() -> None:
     rows = chosen_rows(10_000_000_000, 2_000, 0)
     assert rows is not None and len(np.unique(rows)) == 2_000
     assert abs(rows.mean() / 5e9 - 1) < 0.05
-    assert not np.array_equal(rows, chosen_rows(10_000_000_000, 2_000, 1))
+    assert not np.array_equal(rows, np.asarray(chosen_rows(10_000_000_000, 2_000, 1)))
 
 
 def test_a_result_says_how_many_rows_it_saw(sources: dict[str, Any], tmp_path: Path) -> None:
@@ -105,4 +105,4 @@ def test_other_formats(ending: str, table: pd.DataFrame, tmp_path: Path) -> None
 @pytest.mark.parametrize("slip", ["weights", "sample_weight", "censored"])
 def test_what_is_not_modelled_is_refused_with_what_to_use(table: pd.DataFrame, slip: str) -> None:
     with pytest.raises(fb.InputError, match="table"):
-        fb.discover(table, "y", **{slip: "a"})
+        fb.discover(table, "y", **cast(dict[str, Any], {slip: "a"}))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pandas as pd
@@ -179,4 +179,4 @@ def test_slips_are_answered_with_the_right_name(messy: pd.DataFrame, slip: dict[
 
 def test_a_second_table_is_answered(messy: pd.DataFrame) -> None:
     with pytest.raises(fb.InputError, match="table.assign"):
-        fb.discover(messy, messy["y"])
+        fb.discover(messy, cast(Any, messy["y"]))

@@ -117,7 +117,9 @@ def test_a_negligible_effect_adds_no_edge_however_many_rows() -> None:
     rows = 500_000
     x = rng.normal(size=(rows, 2))
     table = pd.DataFrame(x, columns=["a", "b"]).assign(y=x[:, 0] + 0.013 * x[:, 1] + rng.normal(size=rows))
-    found = fb.discover(table, "y", **{**QUICK, "tested": 100_000, "confirmed": 150_000, "subset_steps": 500})
+    found = fb.discover(
+        table, "y", **{**QUICK, "tested": 100_000, "confirmed": 150_000, "subset_steps": 500}, sample=rows
+    )
     result = found.certified[0]["y"].tests["b"]
     assert result.p_value < 1e-3 and result.effect < 3e-4 and result.limit < 1e-3
     assert found.ancestors["y"] == ("a",)

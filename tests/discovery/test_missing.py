@@ -71,7 +71,7 @@ def test_twins_answer_for_rows_with_gaps(found: fb.Found) -> None:
 def test_results_with_gaps_are_saved_and_judged(found: fb.Found, tmp_path: object) -> None:
     found.save(f"{tmp_path}/run")
     again = fb.load(f"{tmp_path}/run")
-    assert again.ancestors == found.ancestors and again.columns["missing"]["y"] == 100
+    assert again.ancestors == found.ancestors and int(again.columns["missing"].to_dict()["y"]) == 100
     assert found.validate(found.twin(steps=400)).rows > 300
 
 
