@@ -159,7 +159,8 @@ def discover(
         session.notes.notes,
         use,
     )
-    found = Found(record, problem.table, sampler=None if isinstance(sampler, str) else sampler)
+    own = None if isinstance(sampler, str) else sampler
+    found = Found(record, problem.table, sampler=own, structure=problem.structure)
     if out is not None:
         found.save(out)
     return found

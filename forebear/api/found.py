@@ -21,6 +21,8 @@ from forebear.discovery.certificate import Certificate
 from forebear.discovery.graphs import adjacency, graph_of, save_graph
 from forebear.discovery.path import Path
 from forebear.discovery.record import Discovery, load_discovery, save_discovery
+from forebear.discovery.structure import RowStructure
+from forebear.discovery.structure_store import load_structure, save_structure, structure_named, structure_of
 from forebear.discovery.tables import adjusted_table, flat_table
 from forebear.discovery.tables import save_table as write_flat_table
 from forebear.errors import InputError, check_whole
@@ -47,6 +49,7 @@ class Found:
         table: the columns that were used; None for a result that was saved without them.
         folder: of the run, if it was saved to one or loaded from one; its twin is kept there.
         sampler: the one of the discovery, if it was the user's own; it is not saved.
+        structure: how the rows of the table hang together; None: as far as settings and table tell.
     """
 
     def __init__(
@@ -55,19 +58,22 @@ class Found:
         table: Table | None = None,
         folder: str | FilePath | None = None,
         sampler: Sampler | None = None,
+        structure: RowStructure | None = None,
     ):
         self.record = record
         self.table = table
         self.sampler = sampler
         self.folder = None if folder is None else FilePath(folder)
-        self.twins = Twins(record, table)
+        self.structure = structure_of(record.settings, table) if structure is None else structure
+        """how the rows of the table hang together"""
+        self.twins = Twins(record, table, self.structure)
         """those that were made of it, by recipe"""
 
     def __repr__(self) -> str:
         return f"<found: {'; '.join(self.summary().splitlines())}>"
 
     def __reduce__(self) -> Any:
-        return Found, (self.record, self.table, self.folder, self.sampler)
+        return Found, (self.record, self.table, self.folder, self.sampler, self.structure)
 
     @property
     def questions(self) -> Mapping[str, Question]:
@@ -434,8 +440,8 @@ class Found:
             **settings: `law`, "auto", "flow" or "blend" (networks and trees, weighed by held-out rows); `treat`, such
                 as {"y": "lattice"}, what the values of targets are where the twin would take them for something
                 else; any field of `forebear.FlowSettings`, which asks for a flow; `held_out`; `test`, the share of
-                the rows, a fifth and at most 2,000 by default, that is set aside to judge the twin on (`validate`);
-                `test=0` trains on all rows.
+                the rows, a fifth and at most 2,000 by default, that is set aside to judge the twin on (`validate`),
+                in whole groups or stretches where rows hang together (`found.rows`); `test=0` trains on all rows.
 
         A twin is made once: asked for again with the same arguments, it is the one that was made. With a run folder
         it is kept there, in RUN/twin, where `forebear sample` and `forebear report` find it, and asking for another
@@ -455,7 +461,7 @@ class Found:
         fitter = sampler_of(sampler, self.sampler, str(self.settings.get("sampler", "flow")))
         recipe = recipe_of(self.record, pruned, joint, units, seed, settings, fitter)
         if data is not None:
-            return fit_recipe(self.record, self._read(data), recipe, progress, fitter)
+            return fit_recipe(self.record, *self._read(data), recipe, progress, fitter)
         return self.twins.get(recipe, self.folder, progress, fitter)
 
     def validate(
@@ -480,10 +486,11 @@ class Found:
             raise InputError("this twin was fitted on another table: judge on rows of yours, twin.validate(rows)")
         return judged.validate(table.take(judged.test_rows).frame(), full=full, exact=exact, seed=seed)
 
-    def _read(self, data: Any) -> Table:
+    def _read(self, data: Any) -> tuple[Table, RowStructure]:
         used = {name for question in self.questions.values() for name in (question.target, *question.inputs)}
         frame, source = open_frame(data)
-        return read_columns(frame, source, used, {} if self.table is None else self.table.periods(), gaps=True)
+        periods = {} if self.table is None else self.table.periods()
+        return read_columns(frame, source, used, periods, gaps=True), structure_named(self.settings, frame)
 
     def save(self, folder: str | FilePath) -> None:
         """Write the result and the columns it used to a folder; `forebear.load` reads both back.
@@ -492,6 +499,7 @@ class Found:
         """
         if self.table is not None:
             save_table(FilePath(folder), self.table)
+            save_structure(FilePath(folder), self.structure)
         save_discovery(self.record, FilePath(folder))
         self.folder = FilePath(folder)
 
@@ -503,7 +511,9 @@ def load(folder: str | FilePath) -> Found:
     Traceback (most recent call last):
     forebear.errors.InputError: no/such/run: there is no finished run in this folder (found.json is missing)
     """
-    return Found(load_discovery(FilePath(folder)), load_table(FilePath(folder)), folder)
+    place = FilePath(folder)
+    record, table = load_discovery(place), load_table(place)
+    return Found(record, table, folder, structure=load_structure(place, record.settings, table))
 
 
 def as_json(found: Found) -> str:
