@@ -218,6 +218,6 @@ def test_on_real_null_tables_no_more_is_agreed_on_than_the_bound() -> None:
     for seed in range(12):
         table = pd.DataFrame(np.random.default_rng(seed).normal(size=(300, 7)), columns=[*"abcdef", "y"])
         own = fb.discover(table, "y", seed=seed, **quick).stability["y"].at(0.75)
-        assert own.bound == pytest.approx(2 * 2 / 6 / 0.5)
+        assert own.bound is not None and own.bound == pytest.approx(2 * 2 / 6 / 0.5)
         useless, bounds = useless + len(own.agreed), bounds + own.bound
     assert 0 < useless <= bounds
