@@ -16,8 +16,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from forebear.data.table import Table
 from forebear.discovery.record import RECORD_FILE, Discovery
+from forebear.discovery.structure import RowStructure
 from forebear.errors import InputError
 from forebear.flow.sampler import Sampler
 from forebear.flow.samplers import SAMPLERS
@@ -55,10 +58,17 @@ class _Made(NamedTuple):
 
 
 def fit_recipe(
-    record: Discovery, table: Table, recipe: Recipe, progress: bool | None, sampler: str | Sampler | None = None
+    record: Discovery,
+    table: Table,
+    structure: RowStructure,
+    recipe: Recipe,
+    progress: bool | None,
+    sampler: str | Sampler | None = None,
 ) -> Twin:
-    """The twin of a result by a recipe, trained on this table; `sampler` is the one that the recipe names."""
-    table = table.with_values(record.targets)
+    """The twin of a result by a recipe, trained on this table, whose rows have this structure; `sampler` is the one
+    that the recipe names."""
+    known = ~np.any([table.columns[target].gaps for target in record.targets], axis=0)
+    table, structure = table.with_values(record.targets), structure.take(np.flatnonzero(known))
     inputs = {t: record.columns(t) if recipe.pruned else q.inputs for t, q in record.questions.items()}
     with show_progress(progress) as show:
         return fit_twin(
@@ -69,6 +79,7 @@ def fit_recipe(
             seed=recipe.seed,
             units=recipe.units,
             sampler=recipe.sampler if sampler is None else sampler,
+            structure=structure,
             tick=lambda share: show("training the twin", share),
         )
 
@@ -76,8 +87,8 @@ def fit_recipe(
 class Twins:
     """The twins of one result, by recipe."""
 
-    def __init__(self, record: Discovery, table: Table | None):
-        self._record, self._table = record, table
+    def __init__(self, record: Discovery, table: Table | None, structure: RowStructure):
+        self._record, self._table, self._structure = record, table, structure
         self._known: dict[str, Twin] = {}
 
     def get(
@@ -106,7 +117,7 @@ class Twins:
     def _fit(self, recipe: Recipe, progress: bool | None, sampler: str | Sampler | None = None) -> Twin:
         if self._table is None:
             raise InputError("this result was saved without its table: pass the table as data=")
-        return fit_recipe(self._record, self._table, recipe, progress, sampler)
+        return fit_recipe(self._record, self._table, self._structure, recipe, progress, sampler)
 
     def _name(self, recipe: Recipe) -> str:
         """Where in a run folder it is kept."""

@@ -63,6 +63,7 @@ def _advice(found: Found) -> list[str]:
         lines.append(f"For {listed(several)} other sets would do as well: the report names them.")
     if unsure:
         lines.append(f"The runs disagree on {listed(unsure)}: more rows settle it, more --runs count it.")
+    lines += [str(one) for one in found.stability.values() if one.bound is not None and one.agreed]
     if not told:
         lines.append("This rule tests nothing: --rule certified says whether anything else is needed.")
     return lines

@@ -12,6 +12,7 @@ from forebear.data.source import open_sample
 from forebear.data.survey import MODEL, Roles, named_texts, survey
 from forebear.data.table import Table, fingerprint
 from forebear.discovery.choose import Rule, find_rule
+from forebear.discovery.halves import HALF
 from forebear.discovery.problem import Problem, make_batches
 from forebear.discovery.settings import Settings, resolve
 from forebear.discovery.structure import AUTO, RowStructure, declared, judge
@@ -103,7 +104,8 @@ def prepare(asked: Asked, jobs: Any) -> Prepared:
         _check_joint(questions)
     rows = None if runs == 1 else max(1, round(config.subset * table.rows))
     _check_folds(rows or table.rows, table.source, config)
-    batches = make_batches(questions, asked.joint, runs, seed, rows, table)
+    paired = runs > 1 and config.subset == HALF
+    batches = make_batches(questions, asked.joint, runs, seed, rows, table, paired)
     problem = Problem(table, batches, sampler, rule, config, structure)
     record = {
         "preset": asked.preset,
@@ -111,6 +113,7 @@ def prepare(asked: Asked, jobs: Any) -> Prepared:
         "sampler": _name(asked.sampler),
         "joint": asked.joint,
         "runs": runs,
+        "pairs": runs // 2 if paired else 0,
         "seed": seed,
         "rows": structure.name,
         "rows_why": structure.why,

@@ -12,6 +12,7 @@ from forebear.data.dequantise import find_atoms
 from forebear.data.question import Question
 from forebear.data.table import Table
 from forebear.discovery.choose import Rule, needs_certificate
+from forebear.discovery.halves import halves
 from forebear.discovery.settings import Settings
 from forebear.discovery.structure import RowStructure
 from forebear.flow.sampler import NetworkSampler, Sampler, Task
@@ -35,6 +36,8 @@ class Batch:
     """how many rows, drawn at random, the run sees; None: all"""
     seed: tuple[int, ...]
     """entropy for numpy's seed sequence; what a batch draws depends on nothing else"""
+    pair: tuple[int, ...] | None = None
+    """entropy of the halves that this run and its partner see; None: rows are drawn for this run alone"""
 
     @property
     def label(self) -> str:
@@ -77,9 +80,15 @@ class Problem:
 
 
 def make_batches(
-    questions: Sequence[Question], joint: bool, runs: int, seed: int, rows: int | None, table: Table | None = None
+    questions: Sequence[Question],
+    joint: bool,
+    runs: int,
+    seed: int,
+    rows: int | None,
+    table: Table | None = None,
+    paired: bool = False,
 ) -> tuple[Batch, ...]:
-    """All batches of all runs; each sees `rows` of the table, or all of them.
+    """All batches of all runs; each sees `rows` of the table, or all of them; if paired, two runs share no row.
 
     Targets of one batch have their gaps in the same rows of the table: what is missing of one costs no other a row.
     """
@@ -89,8 +98,15 @@ def make_batches(
         gaps = b"" if table is None or joint else table.columns[question.target].gaps.tobytes()
         alike.setdefault(gaps, []).append(question)
     place = {question.target: number for number, question in enumerate(questions)}
+
+    def batch(run: int, some: list[Question]) -> Batch:
+        first = place[some[0].target]
+        # One number more than a batch's own: no draw is made twice.
+        pair = (seed, run // 2, first, 1) if paired else None
+        return Batch(tuple(some), joint, run, rows, (seed, run, first), pair)
+
     return tuple(
-        Batch(tuple(some[start : start + together]), joint, run, rows, (seed, run, place[some[start].target]))
+        batch(run, some[start : start + together])
         for run in range(runs)
         for some in alike.values()
         for start in range(0, len(some), together)
@@ -150,7 +166,11 @@ def rows_of(problem: Problem, number: int) -> tuple[Table, RowStructure, np.rand
     if gaps.any():
         known = np.flatnonzero(~gaps)
         table, structure = table.take(known), structure.take(known)
-    if batch.rows is not None:
+    if batch.pair is not None:
+        of_pair = np.random.default_rng(np.random.SeedSequence(batch.pair))
+        drawn = halves(table.rows, of_pair, structure)[batch.run % 2]
+        table, structure = table.take(drawn), structure.take(drawn)
+    elif batch.rows is not None:
         # In table order: the certificate looks at neighbouring rows.
         drawn = np.sort(structure.order(table.rows, rng)[: max(1, round(share * table.rows))])
         table, structure = table.take(drawn), structure.take(drawn)

@@ -23,7 +23,8 @@ class Settings:
     """samplers trained for a target, each without one of so many parts of the rows; every draw comes from one
     that has not seen the row. 1: a single sampler, trained on all rows"""
     subset: float = 0.8
-    """share of the rows that each of several runs sees; one run sees them all"""
+    """share of the rows that each of several runs sees; one run sees them all. 0.5: runs come in pairs that share no
+    row, and `found.stability` has a bound"""
 
     def __post_init__(self) -> None:
         check_fields(self, _CHECKS)

@@ -16,12 +16,14 @@ from jax import Array
 from scipy.optimize import nnls
 from scipy.special import ndtr
 
+from forebear.discovery.structure import RowStructure
 from forebear.flow.network import Network, stack, unstack
 from forebear.flow.settings import FlowSettings
 from forebear.flow.train import Rows, Training, fit
 from forebear.run.notes import told
 from forebear.trees.arrays import Trees
 from forebear.trees.learn import boosted, forest
+from forebear.twin.aside import divided
 from forebear.twin.blend import (
     Assistants,
     Blend,
@@ -92,14 +94,19 @@ class Sizes:
 
 
 def fit_blend(
-    lesson: Lesson, *, seed: int, sizes: Sizes | None = None, tick: Callable[[float], None] = lambda share: None
+    lesson: Lesson,
+    *,
+    seed: int,
+    sizes: Sizes | None = None,
+    structure: RowStructure | None = None,
+    tick: Callable[[float], None] = lambda share: None,
 ) -> Blend:
-    """The blend of a target."""
+    """The blend of a target; rows that hang together learn, or judge, together."""
     rows = len(lesson.y)
-    sizes = sizes or Sizes.of(rows)
+    sizes, structure = sizes or Sizes.of(rows), structure or RowStructure()
     rng = np.random.default_rng(seed)
-    parts = _parts(rows, rng)
-    trees = _grow(lesson, parts, sizes, rng)
+    parts = _parts(rows, rng, structure)
+    trees = _grow(lesson, parts, sizes, rng, structure)
     tick(0.3)
     learner = _Learner(lesson, parts, rng)
     plain = [learner.train(head, sizes.plain, sizes.members) for head in HEADS]
@@ -147,14 +154,13 @@ def _weigh(tables: Sequence[np.ndarray], y: np.ndarray) -> np.ndarray:
     return best_weights(share @ alone, share @ pairs @ share.T)
 
 
-def _parts(rows: int, rng: np.random.Generator) -> list[Part]:
-    order = rng.permutation(rows)
+def _parts(rows: int, rng: np.random.Generator, structure: RowStructure) -> list[Part]:
     if rows >= FEW:
-        count = min(_JUDGES, rows // 10)
-        return [Part(np.sort(order[count:]), np.sort(order[:count]))]
-    fold = order % FOLDS
-    # Equal numbers of rows to learn from: nothing is compiled twice.
-    size = rows - int(np.bincount(fold).max())
+        judge, learn = divided(rows, min(_JUDGES, rows // 10), rng, structure)
+        return [Part(np.sort(learn), np.sort(judge))]
+    fold = structure.folds(rows, FOLDS, rng)
+    # Equal numbers of rows to learn from: nothing is compiled twice. Groups may differ too much in size for that.
+    size = rows - int(np.bincount(fold).max()) if structure.groups is None else rows
     return [Part(np.flatnonzero(fold != k)[:size], np.flatnonzero(fold == k)) for k in range(FOLDS)]
 
 
@@ -245,13 +251,16 @@ class _Grown(NamedTuple):
     """values of the forest at the judging rows of each part"""
 
 
-def _grow(lesson: Lesson, parts: Sequence[Part], sizes: Sizes, rng: np.random.Generator) -> _Grown:
+def _grow(
+    lesson: Lesson, parts: Sequence[Part], sizes: Sizes, rng: np.random.Generator, structure: RowStructure
+) -> _Grown:
     """Trees on five folds; every row is told by those that have not seen it."""
     rows = len(lesson.y)
     kept_out = parts[0].judge if len(parts) == 1 else np.empty(0, int)
     fold = np.full(rows, -1)
     if len(parts) == 1:
-        fold[parts[0].learn] = rng.permutation(len(parts[0].learn)) % FOLDS
+        learn = parts[0].learn
+        fold[learn] = structure.take(learn).folds(len(learn), FOLDS, rng)
     else:
         for number, part in enumerate(parts):
             fold[part.judge] = number

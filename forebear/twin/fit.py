@@ -14,6 +14,7 @@ from forebear.data.column import Column
 from forebear.data.dequantise import Dequantiser, check_treat, find_atoms
 from forebear.data.scaling import ColumnCode
 from forebear.data.table import Table, fingerprint
+from forebear.discovery.structure import RowStructure
 from forebear.errors import InputError, check_whole, near_miss
 from forebear.flow.network import stack
 from forebear.flow.sampler import Law, NetworkLaw, NetworkSampler, Sampler, Task
@@ -22,13 +23,13 @@ from forebear.flow.train import fit
 from forebear.kinds import kind_named
 from forebear.run.compiled import spare_maps
 from forebear.run.notes import told
+from forebear.twin.aside import set_aside, watched
 from forebear.twin.law import ForeignLaw
 from forebear.twin.model import FlowModel, SamplerModel, TwinModel, masked
 from forebear.twin.route import blends_at_once, fit_blends, trees_win
 from forebear.twin.settings import TwinSettings
 from forebear.twin.twin import Target, Twin
 
-_MOST_HELD_OUT, _MOST_TESTED = 4_096, 2_000
 # Rows of inputs that a twin takes along, to be distilled on.
 _MOST_KEPT = 8_192
 # The mean of a law is about that of its values at these latents.
@@ -44,6 +45,7 @@ def fit_twin(
     seed: int,
     units: Mapping[str, str] | None = None,
     sampler: str | Sampler = "flow",
+    structure: RowStructure | None = None,
     tick: Callable[[float], None] = lambda share: None,
 ) -> Twin:
     """The twin of these targets (the keys), each given its columns; a joint one gives all columns to all targets.
@@ -51,6 +53,9 @@ def fit_twin(
     `sampler` is "flow", "gaussian", "mean", or an object with the interface of `forebear.Sampler`. A sampler of
     networks is trained as the settings say; any other is asked to fit the rows of the table, with targets as numbers,
     lattice values and atoms spread out.
+
+    `structure` is how the rows of the table hang together; rows that do are set aside, watched and left out of folds
+    together. None: they are independent.
 
     >>> from forebear.data.table import read_columns
     >>> import pandas as pd
@@ -67,21 +72,23 @@ def fit_twin(
     _check_units(units or {}, table)
     check_treat(settings.treat, ancestors)
     spare_maps()
-    whole, test_rows = table, _set_aside(table, settings.test, seed)
+    structure = structure or RowStructure()
+    whole, test_rows = table, set_aside(table, settings.test, seed, structure)
     if len(test_rows):
-        table = table.take(np.setdiff1d(np.arange(table.rows), test_rows))
+        rest = np.setdiff1d(np.arange(table.rows), test_rows)
+        table, structure = table.take(rest), structure.take(rest)
     rng = np.random.default_rng(seed)
     dequantisers = [_values_of(table.columns[target], settings) for target in ancestors]
     y = [d.spread(table.columns[t].values, rng) for t, d in zip(ancestors, dequantisers, strict=True)]
     tasks = _tasks(ancestors, table, joint)
     stacked = [np.stack(y, axis=1)] if joint else [values[:, None] for values in y]
-    rows, held_out = _split(table.rows, settings.held_out, rng)
+    rows, held_out = watched(table.rows, settings.held_out, rng, structure)
     fit_seed = int(rng.integers(2**31))
     fitter = find_sampler(sampler, settings.flow)
     middle = [_middle(d, table.columns[t].values) for t, d in zip(ancestors, dequantisers, strict=True)]
     blend = _blends(table, tasks, joint, settings, fitter)
     if blend:
-        model = fit_blends(table, tasks, y, middle, fit_seed, tick)
+        model = fit_blends(table, tasks, y, middle, fit_seed, tick, structure)
         columns, centre, scale = model.encoder.codes, model.centre, model.scale
     elif isinstance(fitter, NetworkSampler):
         fitter = replace(fitter, settings=settings.flow)
@@ -90,7 +97,7 @@ def fit_twin(
         columns, model = laws[0].encoder.codes, _model(laws, fitter)
         centre, scale = (np.concatenate([getattr(law, name) for law in laws]) for name in ("centre", "scale"))
         if blend is None and held_out is not None and _rough(laws, table, y, rows, held_out, fit_seed):
-            model = fit_blends(table, tasks, y, middle, fit_seed, tick)
+            model = fit_blends(table, tasks, y, middle, fit_seed, tick, structure)
     else:
         columns, model = _foreign(table, tasks, stacked, fitter, fit_seed)
         centre, scale = np.mean(y, axis=1), np.std(y, axis=1)
@@ -165,25 +172,6 @@ def _rough(
     return False
 
 
-def _set_aside(table: Table, share: float, seed: int) -> np.ndarray:
-    """Numbers of the rows that a twin is judged on, by the seed alone: twins of one table have them in common."""
-    count = max(1, min(_MOST_TESTED, round(share * table.rows))) if share else 0
-    order = np.random.default_rng(seed).permutation(table.rows)
-    aside, rest = order[:count], order[count:]
-    for column in table.columns.values() if count else ():
-        seen = column.values[rest]
-        if len(seen) and (seen == seen[0]).all():
-            # All that varies of a column lies in the rows set aside: one of them has to be trained on.
-            other = aside[column.values[aside] != seen[0]][:1]
-            aside, rest = np.setdiff1d(aside, other), np.append(rest, other)
-        gaps = column.gaps
-        if gaps[aside].any() and not gaps[rest].any():
-            # A twin can answer for gaps that it has seen one of.
-            other = aside[gaps[aside]][:1]
-            aside, rest = np.setdiff1d(aside, other), np.append(rest, other)
-    return np.sort(aside)
-
-
 def _foreign(
     table: Table, tasks: Sequence[Task], y: Sequence[np.ndarray], sampler: Sampler, seed: int
 ) -> tuple[tuple[ColumnCode, ...], ForeignLaw]:
@@ -206,12 +194,6 @@ def _tasks(ancestors: Mapping[str, Sequence[str]], table: Table, joint: bool) ->
     if joint:
         return [Task(ordered({name for names in ancestors.values() for name in names}), tuple(ancestors))]
     return [Task(ordered(set(names)), (target,)) for target, names in ancestors.items()]
-
-
-def _split(rows: int, share: float, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray | None]:
-    count = min(_MOST_HELD_OUT, round(share * rows))
-    order = rng.permutation(rows)
-    return np.sort(order[count:]), np.sort(order[:count]) if count else None
 
 
 def _targets(

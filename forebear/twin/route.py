@@ -9,6 +9,7 @@ import numpy as np
 
 from forebear.data.scaling import Encoder
 from forebear.data.table import Table
+from forebear.discovery.structure import RowStructure
 from forebear.flow.sampler import Task
 from forebear.trees.learn import boosted, forest
 from forebear.twin.blend import BlendLaw, forest_values
@@ -63,6 +64,7 @@ def fit_blends(
     middle: Sequence[np.ndarray],
     seed: int,
     tick: Callable[[float], None],
+    structure: RowStructure | None = None,
 ) -> BlendLaw:
     """One blend per task; `y` (rows,) are values spread out, `middle` has those of a lattice in mid-cell."""
     names = [name for name in table.columns if any(name in task.inputs for task in tasks)]
@@ -74,6 +76,13 @@ def fit_blends(
         spread, plain = ((values[i] - centre[i]) / scale[i] for values in (y, middle))
         lesson = Lesson(features, spread, plain, encoder.mask(task.inputs))
         done = i / len(tasks)
-        blends.append(fit_blend(lesson, seed=seed, tick=lambda share, done=done: tick(done + share / len(tasks))))
+        blends.append(
+            fit_blend(
+                lesson,
+                seed=seed,
+                structure=structure,
+                tick=lambda share, done=done: tick(done + share / len(tasks)),
+            )
+        )
     tick(1.0)
     return BlendLaw(encoder, tuple(blends), centre, scale)
