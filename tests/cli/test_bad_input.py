@@ -700,6 +700,7 @@ def test_bad_input(
 
 @pytest.mark.parametrize("cells", [[Decimal("sNaN")], [Decimal("NaN")], [1.0, Decimal("sNaN"), "x"]])
 def test_a_decimal_that_is_no_number(cells: list[object]) -> None:
+    """It is a missing cell, whatever its sort, and named where those are refused."""
     table = {"load": [*cells, *np.arange(40.0)], "y": np.arange(40.0 + len(cells)) ** 2}
     with pytest.raises(forebear.InputError, match="column 'load'"):
-        forebear.discover(table, "y")
+        forebear.discover(table, "y", missing="refuse")
