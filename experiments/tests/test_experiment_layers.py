@@ -54,7 +54,12 @@ def test_modules_are_named_by_us_alone() -> None:
         for node in ast.walk(ast.parse(file.read_text(encoding="utf-8")))
         if isinstance(node, ast.Call) and "import_module" in ast.unparse(node.func)
     }
-    assert calls == {"__init__.py", "benchmarks/__init__.py", "benchmarks/support/profile.py"}
+    assert calls == {
+        "__init__.py",
+        "benchmarks/__init__.py",
+        "benchmarks/support/laws.py",
+        "benchmarks/support/profile.py",
+    }
 
 
 def test_versions_are_in_step_with_forebear() -> None:

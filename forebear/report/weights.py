@@ -157,7 +157,7 @@ def _values(target: Target) -> dict[str, Any]:
 
 def _predicted(twin: Twin, rows: np.ndarray) -> dict[str, np.ndarray]:
     """What the twin expects at these rows, where nothing observed is at hand."""
-    found = twin.quantile(rows, _AXIS_LEVELS)
+    found = twin.quantile(rows, _AXIS_LEVELS, outside="ignore")
     return {name: found[:, :, i].ravel() for i, name in enumerate(twin.targets)}
 
 

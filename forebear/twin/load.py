@@ -117,7 +117,7 @@ def _check_parts(twin: Twin) -> None:
         and twin.rows.ndim == 2
         and twin.test_rows.ndim == 1
         and twin.aside.ndim == 2
-        and twin.aside.shape[1] == len(twin.outputs)
+        and (not len(twin.aside) or twin.aside.shape[1] == len(twin.outputs))
         and twin.test_rows.dtype.kind == "i"
         and twin.rows.shape[1] == len(names) == len(twin.columns)
         and all(len(array) == len(weights[0]) and bool(jnp.isfinite(array).all()) for array in weights)

@@ -59,17 +59,17 @@ def _label(twin: Twin, row: np.ndarray, names: tuple[str, ...]) -> str:
 
 def _curve(twin: Twin, row: np.ndarray, place: int, label: str) -> Curve:
     points, density = _density(twin, row, place)
-    return Curve(label, points, density, twin.quantile(row[None], LEVELS)[:, 0, place])
+    return Curve(label, points, density, twin.quantile(row[None], LEVELS, outside="ignore")[:, 0, place])
 
 
 def _density(twin: Twin, row: np.ndarray, place: int) -> tuple[np.ndarray, np.ndarray]:
     """Points and density; a histogram of draws of a joint twin, whose marginal densities nobody knows, and of
     rounded numbers."""
     if twin.joint or _is_fine(twin, place):
-        draws = twin.sample(row[None], n=_DRAWS)[:, 0, place]
+        draws = twin.sample(row[None], n=_DRAWS, outside="ignore")[:, 0, place]
         height, edges = np.histogram(draws, 40, density=True)
         return np.repeat(edges, 2), np.concatenate([[0.0], np.repeat(height, 2), [0.0]])
-    ends = twin.quantile(row[None], [0.001, 0.999])[:, 0, place]
+    ends = twin.quantile(row[None], [0.001, 0.999], outside="ignore")[:, 0, place]
     points = np.linspace(ends[0], ends[1], _POINTS)
     rows = np.repeat(row[None], _POINTS, axis=0)
     y = twin.quantile(row[None], 0.5)[0] * np.ones((_POINTS, 1))
@@ -90,7 +90,8 @@ def _bars(twin: Twin, x: np.ndarray, place: int, labels: list[str]) -> tuple[lis
     target = twin.outputs[place]
     values = target.dequantiser.values
     if len(values) > _MOST_BARS:
-        low, high = twin.quantile(x, [0.001, 0.999])[:, :, place].min(), twin.quantile(x, 0.999)[:, place].max()
+        ends = twin.quantile(x, [0.001, 0.999], outside="ignore")[:, :, place]
+        low, high = ends[0].min(), ends[1].max()
         values = values[(values >= low) & (values <= high)]
     bars = []
     for row, label in zip(x, labels, strict=True):
@@ -105,5 +106,5 @@ def _bars(twin: Twin, x: np.ndarray, place: int, labels: list[str]) -> tuple[lis
 def _chances(twin: Twin, rows: np.ndarray, y: np.ndarray, place: int) -> np.ndarray:
     if not twin.joint:
         return np.exp(twin.log_prob(rows, y)[:, place])
-    draws = twin.sample(rows[:1], n=_DRAWS)[:, 0, place]
+    draws = twin.sample(rows[:1], n=_DRAWS, outside="ignore")[:, 0, place]
     return np.array([(draws == value).mean() for value in y[:, place]])

@@ -108,7 +108,7 @@ def _rolled(twin: Twin, trajectories: int, steps: int) -> dict[str, Any]:
         for number in range(steps):
             columns = {"theta_0": now, "u_0": actions[number, :, 0], "theta_1": past, "u_1": before}
             given = np.stack([columns[name] for name in twin.inputs], axis=1)
-            past, now = now, now + twin.sample(given, n=1, seed=number)[0, :, 0]
+            past, now = now, now + twin.sample(given, n=1, seed=number, outside="ignore")[0, :, 0]
             before = actions[number, :, 0]
         return now
 

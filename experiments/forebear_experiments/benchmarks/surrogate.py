@@ -156,7 +156,7 @@ def _mean(x: Array, z: Array, alpha: Array, new_x: Array, new_z: Array) -> Array
 
 
 def _flow_row(name: str, twin: Twin, judge: Judge, given: pd.DataFrame, draws: int, seconds: float) -> dict[str, Any]:
-    told = judge(twin.sample(given, n=draws, seed=1)[..., twin.targets.index(_TARGET)])
+    told = judge(twin.sample(given, n=draws, seed=1, outside="ignore")[..., twin.targets.index(_TARGET)])
     row = {"what": f"{name}: the flow", "fit_s": seconds, **told, "published_w1": PUBLISHED_FLOW}
     return {**row, "holds": bool(told["w1"][0] <= PUBLISHED_FLOW[0] and told["w1_sd"][0] <= PUBLISHED_FLOW[0])}
 

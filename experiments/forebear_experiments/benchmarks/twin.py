@@ -98,10 +98,10 @@ def _lorenz63(rows: int, seed: int) -> System:
 
 def accuracy(twin: Twin, new: System, inputs: int, draws: int, seed: int) -> dict[str, dict[str, Any]]:
     """Coverage on all rows of a new table, and W1 at some of them, by target."""
-    low, high = twin.quantile(new.table, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+    low, high = twin.quantile(new.table, [(1 - LEVEL) / 2, (1 + LEVEL) / 2], outside="ignore")
     rng = np.random.default_rng([seed, 2])
     given = pick(new.table, inputs, rng)
-    made = twin.sample(given, n=draws, seed=seed)
+    made = twin.sample(given, n=draws, seed=seed, outside="ignore")
     found = {}
     for i, target in enumerate(twin.targets):
         y = new.table[target].to_numpy()

@@ -64,7 +64,7 @@ def _maps(twin: Twin, given: pd.DataFrame) -> np.ndarray:
 
     Ten thousand draws at a thousand inputs would each integrate the flow; between such points a map is straight.
     """
-    return twin.quantile(given, ndtr(_LATENTS))
+    return twin.quantile(given, ndtr(_LATENTS), outside="ignore")
 
 
 def _rows(

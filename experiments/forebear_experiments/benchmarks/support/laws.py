@@ -81,7 +81,7 @@ def _normed(weights: np.ndarray) -> np.ndarray:
 
 def _of_twin(twin: Any, flow: Any, split: Split, seconds: float) -> Told:
     given = split.x_test[:, flow._varies]
-    draws = twin.sample(given, n=DRAWS, seed=1)[..., 0]
+    draws = twin.sample(given, n=DRAWS, seed=1, outside="ignore")[..., 0]
     density = twin.log_prob(given, split.y_test[:, None])[:, 0]
     return Told(draws, density, seconds)
 
@@ -110,7 +110,13 @@ def gaussian(split: Split, seed: int) -> dict[str, Told]:
     twin = fit_twin(table, {"y": names}, joint=False, settings=settings, seed=seed, sampler="gaussian")
     seconds = time.perf_counter() - started
     given = split.x_test[:, varies]
-    return {"": Told(twin.sample(given, n=DRAWS)[..., 0], twin.log_prob(given, split.y_test[:, None])[:, 0], seconds)}
+    return {
+        "": Told(
+            twin.sample(given, n=DRAWS, outside="ignore")[..., 0],
+            twin.log_prob(given, split.y_test[:, None])[:, 0],
+            seconds,
+        )
+    }
 
 
 def ngboost(split: Split, seed: int) -> dict[str, Told]:
