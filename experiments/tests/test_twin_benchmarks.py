@@ -80,10 +80,10 @@ class _Normal:
     def __init__(self, factor: float):
         self.factor = factor
 
-    def quantile(self, given: pd.DataFrame, q: list[float]) -> np.ndarray:
+    def quantile(self, given: pd.DataFrame, q: list[float], outside: str) -> np.ndarray:
         return self.factor * norm.ppf(q)[:, None, None] * np.ones((1, len(given), 1))
 
-    def sample(self, given: pd.DataFrame, n: int, seed: int) -> np.ndarray:
+    def sample(self, given: pd.DataFrame, n: int, seed: int, outside: str) -> np.ndarray:
         return self.factor * np.random.default_rng(seed).normal(size=(n, len(given), 1))
 
 
