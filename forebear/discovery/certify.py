@@ -16,7 +16,7 @@ from forebear.discovery.problem import ALONE, Context, Problem, read
 from forebear.discovery.search import SetEvidence, drop, replaced, search
 from forebear.discovery.structure import RowStructure
 from forebear.discovery.subsets import SharedFlow, folds_for
-from forebear.discovery.tester import CertificateSettings, SetTester, SetTests
+from forebear.discovery.tester import CertificateSettings, SetTests
 from forebear.discovery.verdict import verdict_of
 from forebear.storage.checkpoint import Entries, Journal
 
@@ -317,7 +317,7 @@ def _certificate(
     candidates = list(tester.question.candidates)
     evidence = tests.examine(best)
     others = _others(tests, best, ends, _structure(tests, flow))
-    kept, rows = tuple(candidate for candidate in candidates if candidate in best), _tested_rows(tester, best)
+    kept, rows = tuple(candidate for candidate in candidates if candidate in best), tester.rows_of(best)
     results = _results(tests, best)
     needed, classes = {candidate: results[candidate] for candidate in kept}, _classes(candidates, best, others)
     exchanged = _exchanged(candidates, best, others)
@@ -344,11 +344,6 @@ def _certificate(
         float(flow.y[number].std()),
         settings.margin,
     )
-
-
-def _tested_rows(tester: SetTester, kept: frozenset[str]) -> int:
-    """Rows that the set is tested on: those without a gap in it."""
-    return len(tester.x) if getattr(tester, "observed", None) is None else tester.rows_of(kept)
 
 
 def _cost(tests: SetTests, best: frozenset[str], structure: RowStructure) -> Cost:

@@ -33,6 +33,9 @@ class Look:
     def __init__(self, missing: Missing, shift: float = 0.2, loss: Mapping[str, float] | None = None):
         self.missing, self.shift, self.loss = missing, shift, loss or {}
 
+    def rows_of(self, kept: frozenset[str]) -> int:
+        return len(self.x)
+
     def latents(self, kept: frozenset[str]) -> np.ndarray:
         return np.zeros(1)
 
