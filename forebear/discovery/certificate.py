@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import pandas as pd
@@ -47,13 +47,17 @@ class Certificate:
     rows: int = 0
     """rows that were tested"""
     fresh: bool = False
-    """whether these are other rows than those that the search read"""
+    """whether other rows than those that are tested chose the set: those of the search, or either half the other's"""
     open_share: float = 1.0
     """what the kept candidates leave open, as a share of the target's standard deviation"""
     deviation: float = 1.0
     """the standard deviation of the target, in its own units"""
     margin: float = 0.075
     """what a removed candidate may still explain of what is left open"""
+    halves: tuple[tuple[str, ...], ...] = ()
+    """the set that each half of the rows finds alone; empty where other rows were there to test, or too few"""
+    fresh_p: Mapping[str, float] = field(default_factory=dict)
+    """p-values from rows that had no part in choosing; a removed candidate has none where no half chose the set"""
 
     verdicts = renamed("verdicts", "tests")
 

@@ -11,6 +11,7 @@ import numpy as np
 from forebear.discovery.certificate import Certificate
 from forebear.discovery.cost import Cost, Difference, losses, paired, score_curve
 from forebear.discovery.coupling import couple
+from forebear.discovery.cross_check import cross_check
 from forebear.discovery.dependence import TestResult
 from forebear.discovery.problem import ALONE, Context, Problem, read
 from forebear.discovery.search import SetEvidence, drop, replaced, search
@@ -85,7 +86,7 @@ def search_sets(problem: Problem, number: int, context: Context = ALONE) -> Cert
     ]
     for place, test in enumerate(tests):
         context.tick("certify", _SEARCHED * place / len(tests))
-        search(test.examine, ())
+        search(test.examine, (), glance=test.glance)
     return CertificateSearch(flow, tests, rng, context)
 
 
@@ -125,9 +126,10 @@ def _ends(tests: SetTests, starts: Sequence[Sequence[str]]) -> list[frozenset[st
     """Where the search ends from these starts, and from where one member of an end is given up for others."""
     ends: list[frozenset[str]] = []
     for start in starts:
-        ends.append(search(tests.examine, start, ends))
+        ends.append(search(tests.examine, start, ends, tests.glance))
     for end in list(dict.fromkeys(ends)):
-        ends += [other for member in sorted(end) if (other := replaced(tests.examine, end, member)) is not None]
+        others = (replaced(tests.examine, end, member, tests.glance) for member in sorted(end))
+        ends += [other for other in others if other is not None]
     return list(dict.fromkeys(ends))
 
 
@@ -198,7 +200,8 @@ def _win_back(searched: CertificateSearch, best: list[frozenset[str]], costs: li
         structure = _structure(tests, searched.flow)
         if near:
             best[number] = best[number] | set(near)
-            best[number] = drop(tests.examine, best[number], among=_idle(tests, best[number], near, structure))
+            idle = _idle(tests, best[number], near, structure)
+            best[number] = drop(tests.examine, best[number], idle, tests.glance)
             costs[number] = _cost(tests, best[number], structure)
         unjudged = _unjudged(tests, best[number])
         if costs[number].sure and unjudged:
@@ -287,7 +290,7 @@ def _look_closer(searched: CertificateSearch, best: list[frozenset[str]]) -> Non
         for number, test in zip(again, closer, strict=True):
             evidence = test.examine(best[number])
             if evidence.passes:
-                best[number] = drop(test.examine, best[number], among=weak[number])
+                best[number] = drop(test.examine, best[number], weak[number], test.glance)
             elif looks_left:
                 # A better flow sees more: what it misses is let in, and the next look says how much of it stays.
                 best[number], weak[number] = best[number] | evidence.rejected, weak[number] | evidence.rejected
@@ -321,6 +324,8 @@ def _certificate(
     results = _results(tests, best)
     needed, classes = {candidate: results[candidate] for candidate in kept}, _classes(candidates, best, others)
     exchanged = _exchanged(candidates, best, others)
+    halves = None if flow.fresh else cross_check(tests, best, flow.structure.take(flow.tested_rows))
+    fresh_p = {c: result.p_value for c, result in results.items()} if halves is None else halves.p_values
     return Certificate(
         kept,
         evidence.passes,
@@ -339,10 +344,12 @@ def _certificate(
         classes,
         cost,
         rows,
-        flow.fresh,
+        halves is None or halves.agree_on(best),
         tester.unexplained(best),
         float(flow.y[number].std()),
         settings.margin,
+        () if halves is None else tuple(tuple(c for c in candidates if c in own) for own in halves.chosen),
+        fresh_p,
     )
 
 

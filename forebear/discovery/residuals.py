@@ -110,6 +110,8 @@ def products(
 # (features of a column, those in products of pairs): the richest that leaves this many rows per feature.
 _RICHNESS = ((20, 5), (20, 4), (12, 4), (12, 3), (6, 3), (6, 2), (5, 1), (3, 1), (3, 0), (1, 0))
 _ROWS_PER_FEATURE = 10
+# Features to clear with, at most: beyond these, the time they take grows faster than what they take out.
+_MOST_FEATURES = 700
 RIDGE = 1e-9
 
 
@@ -119,9 +121,10 @@ def richness(widths: Sequence[int], rows: int) -> tuple[int, int]:
     >>> richness([8], rows=1_000), richness([8] * 20, rows=1_000)
     ((20, 5), (3, 0))
     """
+    most = min(rows // _ROWS_PER_FEATURE, _MOST_FEATURES)
     for single, pair in _RICHNESS:
         crossed = sum(min(a, pair) * min(b, pair) for a, b in combinations(widths, 2))
-        if (1 + sum(min(width, single) for width in widths) + crossed) * _ROWS_PER_FEATURE <= rows:
+        if 1 + sum(min(width, single) for width in widths) + crossed <= most:
             return single, pair
     return _RICHNESS[-1]
 

@@ -121,6 +121,11 @@ class SharedFlow:
         """Whether there are rows enough to test an answer on others than those that the search read."""
         return self.table.rows >= 2 * self.settings.tested
 
+    @property
+    def tested_rows(self) -> np.ndarray:
+        """Rows that the certificate of an answer is from, in the order of the table."""
+        return self._confirmed_rows()
+
     def _searched_rows(self) -> np.ndarray:
         return np.sort(self.order[: self.settings.tested])
 

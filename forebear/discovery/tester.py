@@ -138,15 +138,16 @@ class SetTester:
         mask[[self.places[candidate] for candidate in (*kept, *self.question.always)]] = 1
         return mask
 
-    def test(self, kept: frozenset[str], z: Float[np.ndarray, " rows"]) -> SetEvidence:
-        """The evidence on a set, from its latents z (rows,)."""
+    def test(self, kept: frozenset[str], z: Float[np.ndarray, " rows"], glance: bool = False) -> SetEvidence:
+        """The evidence on a set, from its latents z (rows,); at a `glance`, without pairs and trees."""
         settings = self.settings
         if kept.issuperset(self.question.candidates):
             return weigh({}, None, self.level, settings.matters)
         whole = self._whole(kept)
         if whole is not None:
             # Where an input of the set is missing, others stand in for it: that says nothing about the set.
-            return self._with(whole).test(kept, z[whole]) if len(whole) >= _FEWEST_WHOLE else self._untold(kept)
+            enough = len(whole) >= _FEWEST_WHOLE
+            return self._complete(whole).test(kept, z[whole], glance) if enough else self._untold(kept)
         test = self._test(kept)
         latents = test.clear(all_latent_features(z))
         unexplained = self.unexplained(kept)
@@ -163,12 +164,12 @@ class SetTester:
         tests = {c: in_units(result_of([one]), one.rows, one.plain_tests) for c, one in alone.items()}
         fewest, plain = min(one.rows for one in alone.values()), sum(one.plain_tests for one in alone.values())
         evidence = weighed(result_of(alone.values()))
-        if evidence.passes:
+        if evidence.passes and not glance:
             # Where something is missing already, that pairs or trees may show more of it does not matter.
             fixed = result_of([*alone.values(), *test.pairs(latents)])
             evidence = weighed(fixed)
-        if evidence.passes:
-            evidence = weighed(self._with_trees(fixed, kept, latents[:, :LATENT_ORDERS], test))
+            if evidence.passes:
+                evidence = weighed(self._with_trees(fixed, kept, latents[:, :LATENT_ORDERS], test))
         return evidence
 
     def _whole(self, kept: frozenset[str]) -> Int[np.ndarray, " whole"] | None:
@@ -182,7 +183,7 @@ class SetTester:
         whole = self._whole(kept)
         return len(self.x) if whole is None else len(whole)
 
-    def _with(self, rows: Int[np.ndarray, " some"]) -> SetTester:
+    def on_rows(self, rows: Int[np.ndarray, " some"]) -> SetTester:
         """The same test on some of the rows."""
         dependence, lags = self.dependence, max(1, len(rows) // 3)
         if dependence is not None:
@@ -201,8 +202,12 @@ class SetTester:
             parts=self.parts[rows],
             dependence=dependence,
             stock=None,
-            observed=None,
+            observed=None if self.observed is None else self.observed[rows],
         )
+
+    def _complete(self, whole: Int[np.ndarray, " whole"]) -> SetTester:
+        """The same test on rows that have all cells of a set, where it takes nothing else into account."""
+        return replace(self.on_rows(whole), observed=None)
 
     def _untold(self, kept: frozenset[str]) -> SetEvidence:
         """Of a set that hardly any row has whole, nothing can be told."""
@@ -261,7 +266,7 @@ class SetTester:
         """How a candidate acts that is not in the set: what the latents z (rows,) of the set show of it."""
         whole = self._whole(without | {candidate})
         if whole is not None and len(whole) >= _FEWEST_WHOLE:
-            return self._with(whole).action(without, candidate, z[whole])
+            return self._complete(whole).action(without, candidate, z[whole])
         test = self._test(without)
         given = [self.columns[name] for name in self._inside(without)]
         probe = probe_candidate(self.removed(without)[candidate], given)
@@ -276,7 +281,7 @@ class SetTester:
         """
         whole = self._whole(kept)
         if whole is not None and len(whole) >= _FEWEST_WHOLE:
-            return self._with(whole).unexplained(kept)
+            return self._complete(whole).unexplained(kept)
         inside = self.x[:, self.on(kept)[list(self.owners)] > 0]
         most = min(_MOST_PRODUCTS, len(self.x) // _ROWS_PER_PRODUCT - inside.shape[1])
         crossed = [inside[:, i] * inside[:, j] for i in range(inside.shape[1]) for j in range(i + 1)][: max(0, most)]
@@ -369,6 +374,7 @@ class SetTests:
         self.tester = tester
         self.journal = Journal[frozenset[str], SetEvidence]() if journal is None else journal
         self._closer: dict[frozenset[str], SetEvidence] = {}
+        self._glances: dict[frozenset[str], SetEvidence] = {}
         self._latents: dict[frozenset[str], np.ndarray] = {}
         self._scores: dict[frozenset[str], np.ndarray] = {}
 
@@ -377,6 +383,17 @@ class SetTests:
         if kept in self._closer:
             return self._closer[kept]
         return self.journal.load_or(kept, lambda: self.tester.test(kept, self.latents(kept)))
+
+    def glance(self, kept: frozenset[str]) -> SetEvidence:
+        """The evidence on a set as far as single candidates show it, which takes a fraction of the time.
+
+        Whether all of it is known plays no part: a run that is taken up again must go the same way.
+        """
+        if kept in self._closer:
+            return self._closer[kept]
+        if kept not in self._glances:
+            self._glances[kept] = self.tester.test(kept, self.latents(kept), glance=True)
+        return self._glances[kept]
 
     def take_over(self, closer: SetTests) -> None:
         """From now on, what a closer look says of the sets that it was asked about."""

@@ -44,7 +44,7 @@ def verdict_of(
     reasons = [
         *_slow_inputs({**evidence.tests, **needed}, structure),
         *_limits(evidence, margin, rows, structure),
-        *_borderline(evidence.tests, needed, level),
+        *_borderline(evidence, needed, level),
         *_drift(needed, structure),
         *_exchanges(exchanged),
     ]
@@ -97,16 +97,23 @@ def _limits(evidence: SetEvidence, margin: float, rows: int, structure: RowStruc
 _BORDER = 5.0
 
 
-def _borderline(removed: Mapping[str, TestResult], needed: Mapping[str, TestResult], level: float) -> list[str]:
-    count = len(removed) + 1
+def _borderline(evidence: SetEvidence, needed: Mapping[str, TestResult], level: float) -> list[str]:
+    removed, jointly, count = evidence.tests, evidence.jointly, len(evidence.tests) + 1
+
+    def only_just(result: TestResult) -> bool:
+        # Below the level and still removed: it was found negligible, which more rows would not change.
+        return level < result.p_value * count < level * _BORDER
+
     doubtful = [name for name, result in needed.items() if result.p_value * count > level / _BORDER]
-    # Below the level and still removed: it was found negligible, which more rows would not change.
-    near = [name for name, result in removed.items() if level < result.p_value * count < level * _BORDER]
+    near = [name for name, result in removed.items() if only_just(result)]
     reasons = []
     if doubtful:
         reasons.append(f"{listed(doubtful)} {_is(doubtful)} only just needed: more rows would tell")
     if near:
         reasons.append(f"{listed(near)} {_is(near)} only just not needed: more rows would tell")
+    elif jointly is not None and only_just(jointly):
+        some = f" ({listed(jointly.candidates)} most of all)" if jointly.candidates else ""
+        reasons.append(f"the removed inputs together{some} are only just not needed: more rows would tell")
     return reasons
 
 
