@@ -13,6 +13,7 @@ from forebear.api.found import Found
 from forebear.api.slips import check_slips
 from forebear.data.checked import TableUse
 from forebear.data.lagged import Lagged
+from forebear.discovery.agreed import certify_agreed
 from forebear.discovery.certificate import Certificate
 from forebear.discovery.choose import Rule
 from forebear.discovery.execute import Session, run_here, run_in_processes, run_on_cluster
@@ -146,20 +147,23 @@ def discover(
             run_in_processes(session, jobs)
         else:
             run_here(session)
-    by_run = session.by_run(settings_record["runs"])
-    record = Discovery(
-        {question.target: question for question in questions},
-        tuple({q.target: run[q.target].path for q in questions} for run in by_run),
-        tuple({q.target: run[q.target].chosen for q in questions} for run in by_run),
-        tuple(
-            {q.target: with_copies(c, use) for q in questions if (c := run[q.target].certificate) is not None}
-            for run in by_run
-        ),
-        {**settings_record, "estimated_gb": round(memory.total / 1e9, 2)},
-        perf_counter() - started,
-        session.notes.notes,
-        use,
-    )
+        by_run = session.by_run(settings_record["runs"])
+        record = Discovery(
+            {question.target: question for question in questions},
+            tuple({q.target: run[q.target].path for q in questions} for run in by_run),
+            tuple({q.target: run[q.target].chosen for q in questions} for run in by_run),
+            tuple(
+                {q.target: with_copies(c, use) for q in questions if (c := run[q.target].certificate) is not None}
+                for run in by_run
+            ),
+            {**settings_record, "estimated_gb": round(memory.total / 1e9, 2)},
+            perf_counter() - started,
+            session.notes.notes,
+            use,
+        )
+        agreed = certify_agreed(problem, record.agreed_sets(), len(by_run), folder)
+        certificates = {target: with_copies(one, use) for target, one in agreed.items()}
+        record = replace(record, agreed=certificates, seconds=perf_counter() - started)
     own = None if isinstance(sampler, str) else sampler
     found = Found(record, problem.table, sampler=own, structure=problem.structure)
     if out is not None:

@@ -228,6 +228,8 @@ class Found:
         """p-values of all candidates of all targets, corrected for their number: target, candidate, kept, p_value,
         adjusted.
 
+        The p-values are those from rows that had no part in choosing (`fresh_p` of the certificates), where there are.
+
         Arguments:
             method: "holm" bounds the chance of a single false edge, "fdr" the share of false edges among those below
                 a level, whatever their dependence (Benjamini and Yekutieli).
@@ -274,6 +276,7 @@ class Found:
                 "scores": self.record.first_scores(target),
                 "certificate": {
                     u: {"p_value": v.p_value, "effect": v.effect, "limit": v.limit, "detectable": v.detectable}
+                    | {"fresh_p": None if certificate is None else certificate.fresh_p.get(u)}
                     for u, v in verdicts.items()
                 },
                 "frequency": frequencies[target],

@@ -62,13 +62,17 @@ class Certificate:
     verdicts = renamed("verdicts", "tests")
 
     def frame(self) -> pd.DataFrame:
-        """One row per candidate: kept, p_value, effect, limit, detectable, shift, limit_units, statistic, moves.
+        """One row per candidate: kept, p_value, fresh_p, effect, limit, detectable, shift, limit_units, statistic,
+        moves.
 
+        `p_value` is from all tested rows, `fresh_p` from rows that had no part in choosing the set.
         `limit` is the 95% upper limit on the effect, `limit_units` about how far that could still move the target, in
         its own units; `detectable` the effect that would have been found four times out of five. `moves` says which
         side of the law the strongest sign of the candidate lies in: location, scale or shape.
         """
-        return _frame(self.kept, self.tests, self.open_share * self.deviation)
+        frame = _frame(self.kept, self.tests, self.open_share * self.deviation)
+        frame.insert(2, "fresh_p", [self.fresh_p.get(name, math.nan) for name in frame.index])
+        return frame
 
     @property
     def limit(self) -> float:
@@ -84,6 +88,7 @@ class Certificate:
             "limit": self.limit,
             "rows_tested": self.rows,
             "fresh_rows": self.fresh,
+            "halves": [list(chosen) for chosen in self.halves],
             "cost": None if self.cost is None else self.cost_frame().to_dict("index"),
         }
 

@@ -72,6 +72,15 @@ def search_sets(problem: Problem, number: int, context: Context = ALONE) -> Cert
 
     Depends on nothing that is drawn for paths, but for the rows.
     """
+    searched = begin_search(problem, number, context)
+    for place, test in enumerate(searched.tests):
+        context.tick("certify", _SEARCHED * place / len(searched.tests))
+        search(test.examine, (), glance=test.glance)
+    return searched
+
+
+def begin_search(problem: Problem, number: int, context: Context = ALONE) -> CertificateSearch:
+    """The flow that serves every subset, trained, and nothing tested."""
     batch, rows = problem.batches[number], read(problem, number)
     rng = np.random.default_rng(np.random.SeedSequence((*batch.seed, _OWN_NUMBERS)))
     structure, count = rows.structure, rows.table.rows
@@ -84,10 +93,22 @@ def search_sets(problem: Problem, number: int, context: Context = ALONE) -> Cert
         SetTests(tester, _journal(context, f"examined-{place}"))
         for place, tester in enumerate(flow.testers(seed, context))
     ]
-    for place, test in enumerate(tests):
-        context.tick("certify", _SEARCHED * place / len(tests))
-        search(test.examine, (), glance=test.glance)
     return CertificateSearch(flow, tests, rng, context)
+
+
+def certify_given(searched: CertificateSearch, sets: Sequence[frozenset[str]]) -> list[Certificate]:
+    """The certificates of sets that something else has chosen, one for each target: nothing is added or dropped."""
+    searched.confirm()
+    again = [n for n, test in enumerate(searched.tests) if _not_clean(test, sets[n])]
+    if again:
+        closer = searched.look_again(again, [frozenset[str]()] * len(again), [sets[n] for n in again])
+        for number, test in zip(again, closer, strict=True):
+            test.examine(sets[number])
+            searched.tests[number].take_over(test)
+    costs = [
+        _cost(test, own, _structure(test, searched.flow)) for test, own in zip(searched.tests, sets, strict=True)
+    ]
+    return [_certificate(searched, n, own, [own], costs[n]) for n, own in enumerate(sets)]
 
 
 def certify_sets(

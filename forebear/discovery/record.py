@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path as FilePath
 from typing import Any
 
@@ -43,6 +43,8 @@ class Discovery:
     """what went otherwise than asked: a training that diverged and was repeated, a nugget that was raised"""
     use: TableUse | None = None
     """what was done to columns and cells of the table; None in records of versions before 0.4"""
+    agreed: Mapping[str, Certificate] = field(default_factory=dict)
+    """with several runs: the certificate, on all rows, of the set that more than half of them chose"""
 
     @property
     def targets(self) -> tuple[str, ...]:
@@ -71,6 +73,10 @@ class Discovery:
             )
             found[target] = tuple(candidate for candidate in self.order(target) if candidate in chosen)
         return found
+
+    def agreed_sets(self) -> dict[str, frozenset[str]]:
+        """For each target the candidates among its ancestors, without what is always kept."""
+        return {t: frozenset(names) - set(self.questions[t].always) for t, names in self.ancestors.items()}
 
     def order(self, target: str) -> tuple[str, ...]:
         """Kept inputs and candidates of a target in table order, a group where its first column stands.
@@ -110,16 +116,18 @@ class Discovery:
         return {candidate: float(score) for candidate, score in zip(path.candidates, path.scores[0], strict=True)}
 
     def certificate(self, target: str) -> Certificate | None:
-        """The certificate of a target, of the first run that chose what most of them did; None under a rule that
-        makes none.
+        """The certificate of a target, with several runs that of the set that most of them chose; None under a rule
+        that makes none.
 
-        Where no run did, it is that of the first run, which certifies nothing of the set that is agreed on.
+        Outputs of a joint law have no such certificate: theirs is that of the first run that chose the set or, where
+        none did, of the first run, which certifies nothing of the set that is agreed on.
         """
+        if target in self.agreed:
+            return self.agreed[target]
         made = [run[target] for run in self.certified if target in run]
         if len(made) < 2:
             return made[0] if made else None
-        agreed = set(self.ancestors[target]) - set(self.questions[target].always)
-        fitting = [one for one in made if set(one.kept) == agreed]
+        fitting = [one for one in made if set(one.kept) == self.agreed_sets()[target]]
         if fitting:
             return fitting[0]
         chosen = listed(made[0].kept) or "nothing"

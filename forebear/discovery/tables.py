@@ -71,7 +71,12 @@ def adjusted_table(found: Discovery, method: str) -> pd.DataFrame:
     if method not in _METHODS:
         raise InputError(f"unknown method '{method}'. {near_miss(method, _METHODS)}")
     rows = [
-        {"target": target, "candidate": name, "kept": name in certificate.kept, "p_value": result.p_value}
+        {
+            "target": target,
+            "candidate": name,
+            "kept": name in certificate.kept,
+            "p_value": certificate.fresh_p.get(name, result.p_value),
+        }
         for target, certificate in found.certificates().items()
         for name, result in certificate.tests.items()
     ]

@@ -132,6 +132,7 @@ def _certificate(certificate: Certificate) -> dict[str, Any]:
         "margin": certificate.margin,
         "tested": certificate.rows,
         "fresh": certificate.fresh,
+        "halves": [list(chosen) for chosen in certificate.halves],
     }
 
 

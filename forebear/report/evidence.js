@@ -117,6 +117,16 @@ const evidence = (() => {
     return row.limit > c.margin ? "cannot tell" : "not needed";
   }
 
+  // Whether the rows that are tested had a part in choosing the set.
+  function whoChose(c) {
+    if (!c.halves || !c.halves.length) return c.fresh ? "none of which the search had read."
+      : "which the search had read as well: there are too few to set others aside.";
+    if (c.fresh) return "either half of which finds this set alone and tests the other's choice.";
+    const found = c.halves.map(names => names.length ? `{${names.join(", ")}}` : "nothing");
+    return "which the search had read as well. The halves of these rows, each alone, find " +
+      (found[0] === found[1] ? `${found[0]}.` : `${found.join(" and ")}.`);
+  }
+
   // What the table below it rests on.
   function basis(c) {
     const lines = [];
@@ -128,8 +138,7 @@ const evidence = (() => {
     }
     lines.push(c.agrees ? "Every search ended in this set."
       : "Not every search ended in this set: of those where they ended, it was chosen by size and held-out score.");
-    if (c.tested) lines.push(`Tested on ${fmt(c.tested, 6)} rows, ` + (c.fresh ? "none of which the search had read."
-      : "which the search had read as well: there are too few to set others aside."));
+    if (c.tested) lines.push(`Tested on ${fmt(c.tested, 6)} rows, ${whoChose(c)}`);
     lines.push(`Rows were taken as ${data.structure.kind}. Level ${fmt(c.level)}, over all removed inputs; ` +
       `margin ${share(c.margin)} of what is left open.`);
     return lines;
