@@ -228,7 +228,7 @@ class Found:
         """p-values of all candidates of all targets, corrected for their number: target, candidate, kept, p_value,
         adjusted.
 
-        The p-values are those from rows that had no part in choosing (`fresh_p` of the certificates), where there are.
+        The p-values are from rows that had no part in choosing (`fresh_p` of the certificates), where there are any.
 
         Arguments:
             method: "holm" bounds the chance of a single false edge, "fdr" the share of false edges among those below

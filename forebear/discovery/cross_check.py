@@ -13,7 +13,6 @@ on all rows, so the limits on all rows are those of a set that other rows chose 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -45,7 +44,7 @@ class HalfTests:
     def __init__(self, tests: SetTests, rows: np.ndarray, structure: RowStructure):
         self.tests, self.rows = tests, rows
         parts = structure.take(rows).folds(len(rows), 2, np.random.default_rng(len(rows)))
-        self.tester = replace(tests.tester.on_rows(rows), parts=parts)
+        self.tester = tests.tester.on_rows(rows, parts)
         self._examined: dict[tuple[frozenset[str], bool], SetEvidence] = {}
 
     def examine(self, kept: frozenset[str]) -> SetEvidence:
@@ -91,5 +90,5 @@ def cross_check(tests: SetTests, kept: frozenset[str], structure: RowStructure) 
                 found[name].append(other.needs(own, name) if name in own else 1.0)
             elif own == kept:
                 found[name].append(other.glance(own).tests[name].p_value)
-    merged = {name: min(1.0, len(values) * min(values)) for name, values in found.items() if values}
+    merged = {name: min(1.0, 2 * min(values)) for name, values in found.items() if values}
     return CrossCheck(chosen, merged)

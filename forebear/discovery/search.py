@@ -135,7 +135,9 @@ def drop(
         if len(free) > 1 and glance(kept - set(free)).passes and examine(kept - set(free)).passes:
             kept = kept - set(free)
             continue
-        gone = next((candidate for candidate in free if examine(kept - {candidate}).passes), None)
-        if gone is None:
+        before = kept
+        for candidate in free:  # what went before it may have made it needed
+            less = kept - {candidate}
+            kept = less if glance(less).passes and examine(less).passes else kept
+        if kept == before:
             return kept
-        kept = kept - {gone}

@@ -183,8 +183,8 @@ class SetTester:
         whole = self._whole(kept)
         return len(self.x) if whole is None else len(whole)
 
-    def on_rows(self, rows: Int[np.ndarray, " some"]) -> SetTester:
-        """The same test on some of the rows."""
+    def on_rows(self, rows: Int[np.ndarray, " some"], parts: Int[np.ndarray, " some"] | None = None) -> SetTester:
+        """The same test on some of the rows, which may be divided into other parts."""
         dependence, lags = self.dependence, max(1, len(rows) // 3)
         if dependence is not None:
             memory = None if dependence.latents is None else dependence.latents[:, :lags]
@@ -199,7 +199,7 @@ class SetTester:
                 name: Features(own.values[rows], None if own.memory is None else own.memory[:, :lags])
                 for name, own in self.columns.items()
             },
-            parts=self.parts[rows],
+            parts=self.parts[rows] if parts is None else parts,
             dependence=dependence,
             stock=None,
             observed=None if self.observed is None else self.observed[rows],
@@ -396,7 +396,9 @@ class SetTests:
         return self._glances[kept]
 
     def take_over(self, closer: SetTests) -> None:
-        """From now on, what a closer look says of the sets that it was asked about."""
+        """From now on, what a closer look says of the sets that it was asked about; a glance that rejects a set is
+        all there is to say of it."""
+        self._closer.update({kept: evidence for kept, evidence in closer._glances.items() if not evidence.passes})
         self._closer.update(closer.journal.found)
 
     def action(self, kept: frozenset[str], candidate: str) -> Action:

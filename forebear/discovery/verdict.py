@@ -93,8 +93,9 @@ def _limits(evidence: SetEvidence, margin: float, rows: int, structure: RowStruc
     ]
 
 
-# A kept input is borderline within this factor below the level, a removed one within this factor above it.
-_BORDER = 5.0
+# A kept input is borderline within this factor below the level, a removed one within this factor above it; all
+# removed ones together below this p-value, which is one test alone.
+_BORDER, _SHOWS = 5.0, 0.05
 
 
 def _borderline(evidence: SetEvidence, needed: Mapping[str, TestResult], level: float) -> list[str]:
@@ -111,7 +112,7 @@ def _borderline(evidence: SetEvidence, needed: Mapping[str, TestResult], level: 
         reasons.append(f"{listed(doubtful)} {_is(doubtful)} only just needed: more rows would tell")
     if near:
         reasons.append(f"{listed(near)} {_is(near)} only just not needed: more rows would tell")
-    elif jointly is not None and only_just(jointly):
+    elif jointly is not None and level < jointly.p_value * count and jointly.p_value < _SHOWS:
         some = f" ({listed(jointly.candidates)} most of all)" if jointly.candidates else ""
         reasons.append(f"the removed inputs together{some} are only just not needed: more rows would tell")
     return reasons

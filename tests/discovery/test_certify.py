@@ -29,6 +29,7 @@ class Look:
     question = Question("y", ("a", "b", "c"), {name: (name,) for name in "abc"}, ())
     settings, level, dependence, notes = CertificateSettings(), 0.01, None, ()
     x, scored, ranked = np.zeros((ROWS, 1)), np.arange(ROWS), np.arange(ROWS)
+    parts = np.zeros(ROWS, int)  # no halves that could be asked
 
     def __init__(self, missing: Missing, shift: float = 0.2, loss: Mapping[str, float] | None = None):
         self.missing, self.shift, self.loss = missing, shift, loss or {}
@@ -39,7 +40,7 @@ class Look:
     def latents(self, kept: frozenset[str]) -> np.ndarray:
         return np.zeros(1)
 
-    def test(self, kept: frozenset[str], z: np.ndarray) -> SetEvidence:
+    def test(self, kept: frozenset[str], z: np.ndarray, glance: bool = False) -> SetEvidence:
         sure = TestResult(9.0, 1e-9, 0.1, 1, ("a",), self.shift, 0.2, 0.02, 400.0)
         nothing = TestResult(1.0, 0.5, 0.0, 1, (), 0.0, 0.02, 0.02, 400.0)
         missing = self.missing(kept)
@@ -72,7 +73,9 @@ def either(kept: frozenset[str]) -> set[str]:
 def certified(first: Look, closer: Look | None = None, starts: Sequence[str] = ("",)) -> Certificate:
     class Searched:
         tests = [SetTests(first)]  # type: ignore[arg-type]
-        flow = SimpleNamespace(structure=RowStructure(), fresh=False, y=[np.arange(float(ROWS))])
+        flow = SimpleNamespace(
+            structure=RowStructure(), fresh=False, y=[np.arange(float(ROWS))], tested_rows=np.arange(ROWS)
+        )
 
         def confirm(self) -> None:
             """There are no other rows."""
@@ -144,7 +147,7 @@ def test_what_no_set_mends_is_missing() -> None:
     """Look after look finds b in the latents, though it is in the set already."""
 
     class Stubborn(Look):
-        def test(self, kept: frozenset[str], z: np.ndarray) -> SetEvidence:
+        def test(self, kept: frozenset[str], z: np.ndarray, glance: bool = False) -> SetEvidence:
             return super().test(kept, z)._replace(rejected=frozenset("b"))
 
     certificate = certified(Look(needs("a"), 0.02), Stubborn(needs("a")))
@@ -155,7 +158,7 @@ def test_pruning_that_costs_something_wins_back_what_was_near() -> None:
     """b shows at p = 0.02, which is not enough to be kept; the law without it predicts surely worse."""
 
     class Near(Look):
-        def test(self, kept: frozenset[str], z: np.ndarray) -> SetEvidence:
+        def test(self, kept: frozenset[str], z: np.ndarray, glance: bool = False) -> SetEvidence:
             evidence = super().test(kept, z)
             tests = {name: one._replace(p_value=0.02) if name == "b" else one for name, one in evidence.tests.items()}
             return evidence._replace(tests=tests)
@@ -180,7 +183,7 @@ def test_of_a_cause_and_its_proxy_the_one_that_leaves_no_doubt_is_chosen() -> No
     """Either will do by the level; beside `a`, `b` still shows a little, and beside `b` nothing of `a` does."""
 
     class Doubted(Look):
-        def test(self, kept: frozenset[str], z: np.ndarray) -> SetEvidence:
+        def test(self, kept: frozenset[str], z: np.ndarray, glance: bool = False) -> SetEvidence:
             found = super().test(kept, z)
             if kept != frozenset("a"):
                 return found
@@ -197,7 +200,7 @@ def test_what_no_test_can_judge_is_kept_where_the_law_is_much_worse_without_it()
         dependence = SimpleNamespace(fewest=60.0, groups=None)
         x = np.zeros((6_000, 1))
 
-        def test(self, kept: frozenset[str], z: np.ndarray) -> SetEvidence:
+        def test(self, kept: frozenset[str], z: np.ndarray, glance: bool = False) -> SetEvidence:
             found = super().test(kept, z)
             few = {name: result._replace(rows=10.0, limit=1.0) for name, result in found.tests.items() if name != "a"}
             return found._replace(tests={**found.tests, **few})

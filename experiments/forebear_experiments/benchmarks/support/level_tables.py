@@ -29,6 +29,9 @@ class Setting(NamedTuple):
     draw: Callable[[Rng, int], LevelTable]
     clusters: int | None = None
     """the rows are of so many clusters, which `discover` is told"""
+    share: Callable[[int], float] | None = None
+    """of what the driver leaves open, that the first "useless" input explains after all, for so many rows: whether
+    the reported limit is above it is what is asked then"""
 
 
 def _columns(*columns: np.ndarray) -> np.ndarray:
@@ -80,6 +83,21 @@ def _clusters(rng: Rng, rows: int, number: int) -> LevelTable:
     return LevelTable(_columns(x), rng.normal(size=(number, 2))[cluster], y)
 
 
+def _weak(rng: Rng, rows: int) -> LevelTable:
+    """The first useless input moves the mean a little: about every other search finds it."""
+    x, w = rng.normal(size=rows), rng.normal(size=(rows, 2))
+    return LevelTable(_columns(x), w, 2 * x + _WEAK / np.sqrt(rows) * w[:, 0] + rng.normal(size=rows))
+
+
+_WEAK = 3.5
+# The squared correlation of a normal variable with its rank.
+_OF_RANKS = 3 / np.pi
+
+
+def _weak_share(rows: int) -> float:
+    return float(_OF_RANKS * _WEAK**2 / (rows + _WEAK**2))
+
+
 def _lorenz63(rng: Rng, rows: int) -> LevelTable:
     from forebear.systems import lorenz63
 
@@ -100,6 +118,7 @@ SETTINGS: dict[str, Setting] = {
     "20 clusters, not declared": Setting(lambda rng, rows: _clusters(rng, rows, 20)),
     "40 clusters, declared": Setting(lambda rng, rows: _clusters(rng, rows, 40), 40),
     "40 clusters, not declared": Setting(lambda rng, rows: _clusters(rng, rows, 40)),
+    "a weak input": Setting(_weak, share=_weak_share),
     "Lorenz-63": Setting(_lorenz63),
 }
 """name -> what draws the tables"""
