@@ -374,12 +374,17 @@ def _certificate(
     )
 
 
+# Rows whose scores the curve of smaller and smaller sets is an average over, about: it has many sets.
+_ON_THE_CURVE = 1_000
+
+
 def _cost(tests: SetTests, best: frozenset[str], structure: RowStructure) -> Cost:
     """What the law on the set loses against the law on all candidates, by one flow that serves both."""
     everything = frozenset(tests.tester.question.candidates)
     kept = [candidate for candidate in tests.tester.question.candidates if candidate in best]
-    known = ~np.isnan(losses(tests.log_scores(best)))
-    curve = score_curve(kept, lambda some: losses(tests.log_scores(some))[known]) if known.any() else ()
+    tester, every = tests.tester, -(-len(tests.tester.scored) // _ON_THE_CURVE)
+    known = ~np.isnan(losses(tester.log_scores(best, every)))
+    curve = score_curve(kept, lambda some: losses(tester.log_scores(some, every))[known]) if known.any() else ()
     return _cost_of(tests, tests, best, everything, structure)._replace(curve=curve)
 
 

@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from forebear.discovery.search import SetEvidence, search
+from forebear.discovery.search import search
 from forebear.discovery.structure import RowStructure
 from forebear.discovery.tester import SetTests
 
@@ -42,32 +42,26 @@ class HalfTests:
     """The evidence on sets from half of the rows; latents are those that all rows have already."""
 
     def __init__(self, tests: SetTests, rows: np.ndarray, structure: RowStructure):
-        self.tests, self.rows = tests, rows
         parts = structure.take(rows).folds(len(rows), 2, np.random.default_rng(len(rows)))
-        self.tester = tests.tester.on_rows(rows, parts)
-        self._examined: dict[tuple[frozenset[str], bool], SetEvidence] = {}
+        self.whole, self.rows = tests, rows
+        self.tests = SetTests(tests.tester.on_rows(rows, parts), latents=self._latents)
 
-    def examine(self, kept: frozenset[str]) -> SetEvidence:
-        """All that these rows say of a set."""
-        return self._test(kept, False)
+    def _latents(self, kept: frozenset[str]) -> np.ndarray:
+        return self.whole.latents(kept)[self.rows]
 
-    def glance(self, kept: frozenset[str]) -> SetEvidence:
-        """What single candidates show."""
-        return self._test(kept, True)
-
-    def _test(self, kept: frozenset[str], glance: bool) -> SetEvidence:
-        if (kept, glance) not in self._examined:
-            latents = self.tests.latents(kept)[self.rows]
-            self._examined[kept, glance] = self.tester.test(kept, latents, glance)
-        return self._examined[kept, glance]
+    def choose(self) -> frozenset[str]:
+        """The set that these rows find alone."""
+        return search(self.tests.examine, (), glance=self.tests.glance)
 
     def needs(self, kept: frozenset[str], candidate: str) -> float:
         """p-value of a member of a set, when it alone is taken out; what shows only with others speaks for it too."""
-        evidence = self.glance(kept - {candidate})
-        if evidence.passes:
-            evidence = self.examine(kept - {candidate})
+        evidence = self.tests.examine(kept - {candidate})
         own, jointly = evidence.tests[candidate].p_value, evidence.jointly
         return min(own, jointly.p_value) if jointly is not None and candidate in jointly.candidates else own
+
+    def leaves_out(self, kept: frozenset[str], candidate: str) -> float:
+        """p-value of a candidate outside a set."""
+        return self.tests.glance(kept).tests[candidate].p_value
 
 
 def cross_check(tests: SetTests, kept: frozenset[str], structure: RowStructure) -> CrossCheck:
@@ -82,13 +76,13 @@ def cross_check(tests: SetTests, kept: frozenset[str], structure: RowStructure) 
     if min(len(own) for own in rows) < _FEWEST:
         return CrossCheck((), {})
     halves = [HalfTests(tests, own, structure) for own in rows]
-    chosen = tuple(search(half.examine, (), glance=half.glance) for half in halves)
+    chosen = tuple(half.choose() for half in halves)
     found: dict[str, list[float]] = {name: [] for name in candidates}
     for own, other in zip(chosen, reversed(halves), strict=True):
         for name in candidates:
             if name in kept:
                 found[name].append(other.needs(own, name) if name in own else 1.0)
             elif own == kept:
-                found[name].append(other.glance(own).tests[name].p_value)
+                found[name].append(other.leaves_out(own, name))
     merged = {name: min(1.0, 2 * min(values)) for name, values in found.items() if values}
     return CrossCheck(chosen, merged)

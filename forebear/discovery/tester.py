@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -102,6 +103,19 @@ _CHECKS = {
 _BOUNDED, _MOST_PRODUCTS, _ROWS_PER_PRODUCT = 4, 100, 10
 
 
+class SetTrial(NamedTuple):
+    """The test of a set under way: what single candidates show, which is fast, and how to go on to the rest."""
+
+    glance: SetEvidence
+    """without pairs and trees"""
+    go_on: Callable[[], SetEvidence] | None = None
+    """None: there is no more to say"""
+
+    def finish(self) -> SetEvidence:
+        """All the evidence. Where something is missing already, that pairs or trees may show more does not matter."""
+        return self.go_on() if self.glance.passes and self.go_on is not None else self.glance
+
+
 @dataclass(frozen=True, eq=False)
 class SetTester:
     """Tests any set of candidates of one target on the latents of real rows. Pure: the same set, the same answer."""
@@ -138,16 +152,15 @@ class SetTester:
         mask[[self.places[candidate] for candidate in (*kept, *self.question.always)]] = 1
         return mask
 
-    def test(self, kept: frozenset[str], z: Float[np.ndarray, " rows"], glance: bool = False) -> SetEvidence:
-        """The evidence on a set, from its latents z (rows,); at a `glance`, without pairs and trees."""
-        settings = self.settings
+    def start(self, kept: frozenset[str], z: Float[np.ndarray, " rows"]) -> SetTrial:
+        """Begin the test of a set, from its latents z (rows,): every candidate outside it alone."""
         if kept.issuperset(self.question.candidates):
-            return weigh({}, None, self.level, settings.matters)
+            return SetTrial(weigh({}, None, self.level, self.settings.matters))
         whole = self._whole(kept)
         if whole is not None:
             # Where an input of the set is missing, others stand in for it: that says nothing about the set.
             enough = len(whole) >= _FEWEST_WHOLE
-            return self._complete(whole).test(kept, z[whole], glance) if enough else self._untold(kept)
+            return self._complete(whole).start(kept, z[whole]) if enough else SetTrial(self._untold(kept))
         test = self._test(kept)
         latents = test.clear(all_latent_features(z))
         unexplained = self.unexplained(kept)
@@ -159,18 +172,18 @@ class SetTester:
             return result._replace(shift=float(np.sqrt(result.effect)) * unexplained, detectable=seen)
 
         def weighed(jointly: TestResult) -> SetEvidence:
-            return weigh(tests, in_units(jointly, fewest, plain), self.level, settings.matters)
+            return weigh(tests, in_units(jointly, fewest, plain), self.level, self.settings.matters)
 
-        tests = {c: in_units(result_of([one]), one.rows, one.plain_tests) for c, one in alone.items()}
-        fewest, plain = min(one.rows for one in alone.values()), sum(one.plain_tests for one in alone.values())
-        evidence = weighed(result_of(alone.values()))
-        if evidence.passes and not glance:
-            # Where something is missing already, that pairs or trees may show more of it does not matter.
+        def pairs_and_trees() -> SetEvidence:
             fixed = result_of([*alone.values(), *test.pairs(latents)])
             evidence = weighed(fixed)
             if evidence.passes:
                 evidence = weighed(self._with_trees(fixed, kept, latents[:, :LATENT_ORDERS], test))
-        return evidence
+            return evidence
+
+        tests = {c: in_units(result_of([one]), one.rows, one.plain_tests) for c, one in alone.items()}
+        fewest, plain = min(one.rows for one in alone.values()), sum(one.plain_tests for one in alone.values())
+        return SetTrial(weighed(result_of(alone.values())), pairs_and_trees)
 
     def _whole(self, kept: frozenset[str]) -> Int[np.ndarray, " whole"] | None:
         """Rows on which no cell of the set is missing; None: all."""
@@ -335,10 +348,10 @@ class SetTester:
         """Rows that laws are scored on: all, or evenly spaced ones."""
         return np.linspace(0, len(self.x) - 1, min(_SCORED, len(self.x))).astype(int)
 
-    def log_scores(self, kept: frozenset[str]) -> Float[np.ndarray, " scored"]:
-        """Log densities of the scored rows, in standard deviations of the target, given the set; infinite where an
-        input of the set is missing."""
-        rows = self.scored
+    def log_scores(self, kept: frozenset[str], every: int = 1) -> Float[np.ndarray, " scored"]:
+        """Log densities of the scored rows, or of every so many of them, in standard deviations of the target, given
+        the set; infinite where an input of the set is missing."""
+        rows = self.scored[::every]
         masks = self._masks(kept, rows)
         scores = self.flow.log_scores(self.number, self.x[rows], self.y[rows], self.fold[rows], masks)
         return np.where(self._lacking(kept, rows), np.inf, scores)
@@ -367,14 +380,21 @@ _SCORED, _RANKED, _LEVELS = 4_000, 500, 20
 class SetTests:
     """The evidence on sets of one target: each set is tested once, and what a closer look says of it counts.
 
-    The journal holds what was tested before, here or by an earlier process.
+    The journal holds what was tested before, here or by an earlier process; `latents` gives those of a set, by
+    default as the tester computes them.
     """
 
-    def __init__(self, tester: SetTester, journal: Journal[frozenset[str], SetEvidence] | None = None):
-        self.tester = tester
+    def __init__(
+        self,
+        tester: SetTester,
+        journal: Journal[frozenset[str], SetEvidence] | None = None,
+        latents: Callable[[frozenset[str]], np.ndarray] | None = None,
+    ):
+        self.tester, self._latents_of = tester, tester.latents if latents is None else latents
         self.journal = Journal[frozenset[str], SetEvidence]() if journal is None else journal
         self._closer: dict[frozenset[str], SetEvidence] = {}
         self._glances: dict[frozenset[str], SetEvidence] = {}
+        self._last: tuple[frozenset[str], SetTrial] | None = None
         self._latents: dict[frozenset[str], np.ndarray] = {}
         self._scores: dict[frozenset[str], np.ndarray] = {}
 
@@ -382,7 +402,7 @@ class SetTests:
         """The evidence on a set."""
         if kept in self._closer:
             return self._closer[kept]
-        return self.journal.load_or(kept, lambda: self.tester.test(kept, self.latents(kept)))
+        return self.journal.load_or(kept, lambda: self._trial(kept).finish())
 
     def glance(self, kept: frozenset[str]) -> SetEvidence:
         """The evidence on a set as far as single candidates show it, which takes a fraction of the time.
@@ -391,9 +411,15 @@ class SetTests:
         """
         if kept in self._closer:
             return self._closer[kept]
-        if kept not in self._glances:
-            self._glances[kept] = self.tester.test(kept, self.latents(kept), glance=True)
-        return self._glances[kept]
+        return self._glances[kept] if kept in self._glances else self._trial(kept).glance
+
+    def _trial(self, kept: frozenset[str]) -> SetTrial:
+        """The test of a set; the last one is kept, since a set that passes at a glance is examined next."""
+        if self._last is None or self._last[0] != kept:
+            self._last = None  # it holds much memory
+            self._last = kept, self.tester.start(kept, self.latents(kept))
+            self._glances[kept] = self._last[1].glance
+        return self._last[1]
 
     def take_over(self, closer: SetTests) -> None:
         """From now on, what a closer look says of the sets that it was asked about; a glance that rejects a set is
@@ -409,7 +435,7 @@ class SetTests:
     def latents(self, kept: frozenset[str]) -> Float[np.ndarray, " rows"]:
         """Latents (rows,) of the real rows, given the set; computed once."""
         if kept not in self._latents:
-            self._latents[kept] = self.tester.latents(kept)
+            self._latents[kept] = self._latents_of(kept)
         return self._latents[kept]
 
     def log_scores(self, kept: frozenset[str]) -> Float[np.ndarray, " scored"]:

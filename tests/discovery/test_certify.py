@@ -16,7 +16,7 @@ from forebear.discovery.certify import certify_targets
 from forebear.discovery.dependence import TestResult
 from forebear.discovery.search import SetEvidence
 from forebear.discovery.structure import RowStructure
-from forebear.discovery.tester import CertificateSettings, SetTests
+from forebear.discovery.tester import CertificateSettings, SetTests, SetTrial
 
 ROWS = 400
 Missing = Callable[[frozenset[str]], set[str]]
@@ -40,7 +40,10 @@ class Look:
     def latents(self, kept: frozenset[str]) -> np.ndarray:
         return np.zeros(1)
 
-    def test(self, kept: frozenset[str], z: np.ndarray, glance: bool = False) -> SetEvidence:
+    def start(self, kept: frozenset[str], z: np.ndarray) -> SetTrial:
+        return SetTrial(self.test(kept, z))
+
+    def test(self, kept: frozenset[str], z: np.ndarray) -> SetEvidence:
         sure = TestResult(9.0, 1e-9, 0.1, 1, ("a",), self.shift, 0.2, 0.02, 400.0)
         nothing = TestResult(1.0, 0.5, 0.0, 1, (), 0.0, 0.02, 0.02, 400.0)
         missing = self.missing(kept)
@@ -50,9 +53,9 @@ class Look:
     def action(self, without: frozenset[str], unit: str, z: np.ndarray) -> Action:
         return Action(1.0, 0.0, 0.0, 0.0)
 
-    def log_scores(self, kept: frozenset[str]) -> np.ndarray:
+    def log_scores(self, kept: frozenset[str], every: int = 1) -> np.ndarray:
         own = self.loss.get("".join(sorted(kept)), 1.0)
-        return -own + 0.1 * NOISE * own
+        return (-own + 0.1 * NOISE * own)[::every]
 
     def crps(self, kept: frozenset[str]) -> np.ndarray:
         return -self.log_scores(kept)
@@ -147,7 +150,7 @@ def test_what_no_set_mends_is_missing() -> None:
     """Look after look finds b in the latents, though it is in the set already."""
 
     class Stubborn(Look):
-        def test(self, kept: frozenset[str], z: np.ndarray, glance: bool = False) -> SetEvidence:
+        def test(self, kept: frozenset[str], z: np.ndarray) -> SetEvidence:
             return super().test(kept, z)._replace(rejected=frozenset("b"))
 
     certificate = certified(Look(needs("a"), 0.02), Stubborn(needs("a")))
@@ -158,7 +161,7 @@ def test_pruning_that_costs_something_wins_back_what_was_near() -> None:
     """b shows at p = 0.02, which is not enough to be kept; the law without it predicts surely worse."""
 
     class Near(Look):
-        def test(self, kept: frozenset[str], z: np.ndarray, glance: bool = False) -> SetEvidence:
+        def test(self, kept: frozenset[str], z: np.ndarray) -> SetEvidence:
             evidence = super().test(kept, z)
             tests = {name: one._replace(p_value=0.02) if name == "b" else one for name, one in evidence.tests.items()}
             return evidence._replace(tests=tests)
@@ -183,7 +186,7 @@ def test_of_a_cause_and_its_proxy_the_one_that_leaves_no_doubt_is_chosen() -> No
     """Either will do by the level; beside `a`, `b` still shows a little, and beside `b` nothing of `a` does."""
 
     class Doubted(Look):
-        def test(self, kept: frozenset[str], z: np.ndarray, glance: bool = False) -> SetEvidence:
+        def test(self, kept: frozenset[str], z: np.ndarray) -> SetEvidence:
             found = super().test(kept, z)
             if kept != frozenset("a"):
                 return found
@@ -200,7 +203,7 @@ def test_what_no_test_can_judge_is_kept_where_the_law_is_much_worse_without_it()
         dependence = SimpleNamespace(fewest=60.0, groups=None)
         x = np.zeros((6_000, 1))
 
-        def test(self, kept: frozenset[str], z: np.ndarray, glance: bool = False) -> SetEvidence:
+        def test(self, kept: frozenset[str], z: np.ndarray) -> SetEvidence:
             found = super().test(kept, z)
             few = {name: result._replace(rows=10.0, limit=1.0) for name, result in found.tests.items() if name != "a"}
             return found._replace(tests={**found.tests, **few})
