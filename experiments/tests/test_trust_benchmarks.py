@@ -21,7 +21,7 @@ from forebear_experiments.benchmarks.support.pcm import pcm
 from forebear_experiments.benchmarks.support.rivals import RIVALS, chosen_by
 from forebear_experiments.benchmarks.support.suite import SUITE
 from forebear_experiments.benchmarks.support.varied import varied
-from forebear_experiments.benchmarks.support.varied_tables import KINDS, VariedTable
+from forebear_experiments.benchmarks.support.varied_tables import EVERY_KIND, KINDS, VariedTable
 from forebear_experiments.benchmarks.trust import Answer
 
 SMALL = "strong effect, 150 rows"
@@ -34,9 +34,9 @@ def test_there_are_many_kinds_and_few_that_cannot_decide() -> None:
     assert min(rows) == 150 and max(rows) == 200_000
 
 
-@pytest.mark.parametrize("name", KINDS)
+@pytest.mark.parametrize("name", EVERY_KIND)
 def test_a_kind_gives_a_whole_table_with_a_truth_among_its_candidates(name: str) -> None:
-    table = KINDS[name](0)
+    table = EVERY_KIND[name](0)
     numbers = table.frame.select_dtypes("number").to_numpy(float)
     assert np.isfinite(numbers).all() and not table.frame.isna().any().any()
     assert all(table.frame[column].nunique() > 1 for column in table.frame)
@@ -49,9 +49,9 @@ def test_a_kind_gives_a_whole_table_with_a_truth_among_its_candidates(name: str)
         assert table.options.get("rows") not in candidates
 
 
-@pytest.mark.parametrize("name", KINDS)
+@pytest.mark.parametrize("name", EVERY_KIND)
 def test_a_seed_gives_the_same_table_and_another_another(name: str) -> None:
-    first, again, other = KINDS[name](0), KINDS[name](0), KINDS[name](1)
+    first, again, other = EVERY_KIND[name](0), EVERY_KIND[name](0), EVERY_KIND[name](1)
     pd.testing.assert_frame_equal(first.frame, again.frame)
     assert list(first.frame) == list(other.frame) and first.truth == other.truth
     assert not first.frame[first.targets[0]].equals(other.frame[first.targets[0]])

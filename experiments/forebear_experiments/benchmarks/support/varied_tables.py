@@ -13,8 +13,11 @@ from forebear_experiments.benchmarks.support.varied_inputs import OF_INPUTS
 from forebear_experiments.benchmarks.support.varied_order import ORDERED
 from forebear_experiments.benchmarks.support.varied_shapes import SHAPED
 from forebear_experiments.benchmarks.support.varied_targets import OF_TARGETS
+from forebear_experiments.benchmarks.support.varied_unseen import UNSEEN
 
 KINDS: dict[str, Kind] = {
     name: Kind(name, draw) for kinds in (ORDERED, SHAPED, OF_TARGETS, OF_INPUTS) for name, draw in kinds.items()
 }
 """name -> the kind, which gives the table of a seed"""
+EVERY_KIND: dict[str, Kind] = {**KINDS, **UNSEEN}
+"""with those of `bench unseen`"""
