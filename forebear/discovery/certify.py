@@ -201,7 +201,7 @@ def _win_back(searched: CertificateSearch, best: list[frozenset[str]], costs: li
 
     A flow that serves every subset serves large ones better than small ones, so its word alone does not count.
     """
-    doubtful = [number for number, cost in enumerate(costs) if cost.sure]
+    doubtful = [number for number, cost in enumerate(costs) if cost.seems]
     if not doubtful:
         return
     everything = [frozenset(searched.tests[number].tester.question.candidates) for number in doubtful]

@@ -53,6 +53,11 @@ class Cost(NamedTuple):
     """from all chosen inputs down to none, the least missed removed first"""
 
     @property
+    def seems(self) -> bool:
+        """Whether pruning seems to cost something: the interval of a score lies above zero."""
+        return self.log_loss.low > 0 or self.crps.low > 0
+
+    @property
     def sure(self) -> bool:
         """Whether pruning costs something beyond doubt, by both scores."""
         return self.log_loss.costs(SURE) and self.crps.costs(SURE)
