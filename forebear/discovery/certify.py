@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 
 from forebear.discovery.certificate import Certificate
-from forebear.discovery.cost import Cost, Difference, losses, paired, score_curve
+from forebear.discovery.cost import Cost, losses, paired
 from forebear.discovery.coupling import couple
 from forebear.discovery.cross_check import cross_check
 from forebear.discovery.dependence import TestResult
@@ -17,8 +16,9 @@ from forebear.discovery.problem import ALONE, Context, Problem, read
 from forebear.discovery.search import SetEvidence, drop, replaced, search
 from forebear.discovery.structure import RowStructure
 from forebear.discovery.subsets import SharedFlow, folds_for
-from forebear.discovery.tester import CertificateSettings, SetTests
+from forebear.discovery.tester import SetTests
 from forebear.discovery.verdict import verdict_of
+from forebear.discovery.win_back import BETTER, cost_of_pruning, negligible, scored_structure, win_back
 from forebear.storage.checkpoint import Entries, Journal
 
 # The share of the work on certificates that training and the first search are, about; to tell progress.
@@ -106,7 +106,8 @@ def certify_given(searched: CertificateSearch, sets: Sequence[frozenset[str]]) -
             test.examine(sets[number])
             searched.tests[number].take_over(test)
     costs = [
-        _cost(test, own, _structure(test, searched.flow)) for test, own in zip(searched.tests, sets, strict=True)
+        cost_of_pruning(test, own, scored_structure(test, searched.flow))
+        for test, own in zip(searched.tests, sets, strict=True)
     ]
     return [_certificate(searched, n, own, [own], costs[n]) for n, own in enumerate(sets)]
 
@@ -138,9 +139,19 @@ def certify_targets(
     _look_closer(searched, best)
     context.tick("certify", _SEARCHED + (1 - _SEARCHED) * 0.8)
     tests, flow = searched.tests, searched.flow
-    costs = [_cost(test, kept, _structure(test, flow)) for test, kept in zip(tests, best, strict=True)]
-    _win_back(searched, best, costs)
+    costs = [
+        cost_of_pruning(test, kept, scored_structure(test, flow)) for test, kept in zip(tests, best, strict=True)
+    ]
+    win_back(searched, best, costs)
     return [_certificate(searched, number, best[number], ends[number], costs[number]) for number in range(len(best))]
+
+
+def _costs(searched: CertificateSearch, sets: Sequence[frozenset[str]]) -> list[Cost]:
+    """What pruning costs each target, by the flow that serves every subset."""
+    return [
+        cost_of_pruning(test, own, scored_structure(test, searched.flow))
+        for test, own in zip(searched.tests, sets, strict=True)
+    ]
 
 
 def _ends(tests: SetTests, starts: Sequence[Sequence[str]]) -> list[frozenset[str]]:
@@ -154,10 +165,6 @@ def _ends(tests: SetTests, starts: Sequence[Sequence[str]]) -> list[frozenset[st
     return list(dict.fromkeys(ends))
 
 
-# Standard errors of the difference of held-out scores from which a larger end of the search is the better one.
-_BETTER_END = 2.0
-
-
 def _best_end(tests: SetTests, ends: Sequence[frozenset[str]], flow: SharedFlow) -> frozenset[str]:
     """The end to go on with: a larger one only if it predicts held-out rows better; ties by column order."""
     candidates = list(tests.tester.question.candidates)
@@ -169,8 +176,8 @@ def _best_end(tests: SetTests, ends: Sequence[frozenset[str]], flow: SharedFlow)
             # Of a cause and its proxy, what the proxy leaves open still shows a little of the cause.
             best = end if other > mine else best
             continue
-        better = paired(losses(tests.log_scores(best)), losses(tests.log_scores(end)), _structure(tests, flow))
-        if better.costs(_BETTER_END if len(end) > len(best) else 0.0):
+        better = paired(losses(tests.log_scores(best)), losses(tests.log_scores(end)), scored_structure(tests, flow))
+        if better.costs(BETTER if len(end) > len(best) else 0.0):
             best = end
     return best
 
@@ -183,110 +190,6 @@ _DOUBTED, _CLEARER = 0.05, 5.0
 def _doubt(tests: SetTests, kept: frozenset[str]) -> float:
     """The smallest p-value of what a set leaves out."""
     return min((result.p_value for result in tests.examine(kept).tests.values()), default=1.0)
-
-
-def _structure(tests: SetTests, flow: SharedFlow) -> RowStructure:
-    """Of the rows that laws are scored on."""
-    dependence = tests.tester.dependence
-    groups = None if dependence is None or dependence.groups is None else dependence.groups[tests.tester.scored]
-    return replace(flow.structure, groups=groups)
-
-
-# A removed candidate may win back what pruning costs if its own p-value is below this.
-_NEAR = 0.05
-
-
-def _win_back(searched: CertificateSearch, best: list[frozenset[str]], costs: list[Cost]) -> None:
-    """Where pruning seems to cost something, ask laws trained for the two sets alone, and keep what wins it back.
-
-    A flow that serves every subset serves large ones better than small ones, so its word alone does not count.
-    """
-    doubtful = [number for number, cost in enumerate(costs) if cost.seems]
-    if not doubtful:
-        return
-    everything = [frozenset(searched.tests[number].tester.question.candidates) for number in doubtful]
-    costs_of = _dedicated_costs(searched, doubtful, [best[number] for number in doubtful], everything)
-    for number, cost in zip(doubtful, costs_of, strict=True):
-        costs[number] = cost._replace(curve=costs[number].curve)
-        if not cost.sure:
-            continue
-        tests = searched.tests[number]
-        evidence, settings, level = tests.examine(best[number]), tests.tester.settings, tests.tester.level
-        # What surely is there and was called negligible has been decided on.
-        near = [
-            name
-            for name, result in evidence.tests.items()
-            if result.p_value < _NEAR and not _negligible(evidence, name, settings, level)
-        ]
-        structure = _structure(tests, searched.flow)
-        if near:
-            best[number] = best[number] | set(near)
-            idle = _idle(tests, best[number], near, structure)
-            best[number] = drop(tests.examine, best[number], idle, tests.glance)
-            costs[number] = _cost(tests, best[number], structure)
-        unjudged = _unjudged(tests, best[number])
-        if costs[number].sure and unjudged:
-            best[number] = _won_back(tests, best[number], unjudged, structure)
-            costs[number] = _cost(tests, best[number], structure)
-
-
-# Rows of a record from which a score can speak for an input that no test can judge: in a shorter one, any slow column
-# tells the time, and with it whatever drifts.
-_LONG = 5_000
-
-
-def _unjudged(tests: SetTests, kept: frozenset[str]) -> list[str]:
-    """Candidates outside a set of which the rows are worth too few independent ones to tell anything."""
-    dependence = tests.tester.dependence
-    if dependence is None or len(tests.tester.x) < _LONG:
-        return []
-    return [name for name, result in tests.examine(kept).tests.items() if result.rows < dependence.fewest]
-
-
-def _won_back(
-    tests: SetTests, kept: frozenset[str], unjudged: Sequence[str], structure: RowStructure
-) -> frozenset[str]:
-    """The set with what wins back the held-out score: of the candidates that no test can judge, those that cannot go
-    without loss.
-
-    The law on the set alone is so much worse that nobody would use it. Candidates go in one pass, the least missed
-    first.
-    """
-
-    def lost(without: frozenset[str]) -> Difference:
-        return paired(losses(tests.log_scores(without)), whole, structure)
-
-    found = kept.union(unjudged)
-    whole = losses(tests.log_scores(found))
-    alone = {name: lost(found - {name}).difference for name in unjudged}
-    for name in sorted(unjudged, key=lambda name: alone[name]):
-        if not lost(found - {name}).costs(_BETTER_END):
-            found = found - {name}
-    return found
-
-
-def _idle(tests: SetTests, kept: frozenset[str], near: Sequence[str], structure: RowStructure) -> frozenset[str]:
-    """Of those that came back, the ones that bring nothing."""
-    own = losses(tests.log_scores(kept))
-    without = {name: paired(losses(tests.log_scores(kept - {name})), own, structure) for name in near}
-    return frozenset(name for name, loss in without.items() if not loss.costs(_BETTER_END))
-
-
-def _dedicated_costs(
-    searched: CertificateSearch,
-    numbers: Sequence[int],
-    best: Sequence[frozenset[str]],
-    everything: Sequence[frozenset[str]],
-) -> list[Cost]:
-    """What laws trained for these sets alone lose against laws trained for all candidates."""
-    none = [frozenset[str]()] * (2 * len(numbers))
-    laws = searched.look_again([*numbers, *numbers], none, [*best, *everything])
-    return [
-        _cost_of(pruned, full, kept, whole, _structure(pruned, searched.flow))
-        for pruned, full, kept, whole in zip(
-            laws[: len(numbers)], laws[len(numbers) :], best, everything, strict=True
-        )
-    ]
 
 
 # Looks at most: a set that still does not pass then is reported as such.
@@ -340,7 +243,7 @@ def _certificate(
     tester, settings = tests.tester, tests.tester.settings
     candidates = list(tester.question.candidates)
     evidence = tests.examine(best)
-    others = _others(tests, best, ends, _structure(tests, flow))
+    others = _others(tests, best, ends, scored_structure(tests, flow))
     kept, rows = tuple(candidate for candidate in candidates if candidate in best), tester.rows_of(best)
     results = _results(tests, best)
     needed, classes = {candidate: results[candidate] for candidate in kept}, _classes(candidates, best, others)
@@ -359,7 +262,7 @@ def _certificate(
         tuple(
             candidate
             for candidate in candidates
-            if candidate not in best and _negligible(evidence, candidate, settings, tester.level)
+            if candidate not in best and negligible(evidence, candidate, settings, tester.level)
         ),
         verdict_of(evidence, needed, settings.margin, tester.level, rows, flow.structure, exchanged, cost),
         classes,
@@ -374,42 +277,6 @@ def _certificate(
     )
 
 
-# Rows whose scores the curve of smaller and smaller sets is an average over, about: it has many sets.
-_ON_THE_CURVE = 1_000
-
-
-def _cost(tests: SetTests, best: frozenset[str], structure: RowStructure) -> Cost:
-    """What the law on the set loses against the law on all candidates, by one flow that serves both."""
-    everything = frozenset(tests.tester.question.candidates)
-    kept = [candidate for candidate in tests.tester.question.candidates if candidate in best]
-    tester, every = tests.tester, -(-len(tests.tester.scored) // _ON_THE_CURVE)
-    known = ~np.isnan(losses(tester.log_scores(best, every)))
-    curve = score_curve(kept, lambda some: losses(tester.log_scores(some, every))[known]) if known.any() else ()
-    return _cost_of(tests, tests, best, everything, structure)._replace(curve=curve)
-
-
-def _cost_of(
-    pruned: SetTests, full: SetTests, best: frozenset[str], everything: frozenset[str], structure: RowStructure
-) -> Cost:
-    """The same of laws that may be of different flows, on rows that neither has seen."""
-    own, whole = losses(pruned.log_scores(best)), losses(full.log_scores(everything))
-    own_crps, whole_crps = pruned.tester.crps(best), full.tester.crps(everything)
-    some = structure.take(np.searchsorted(pruned.tester.scored, pruned.tester.ranked))
-    return Cost(
-        paired(own, whole, structure),
-        paired(own_crps, whole_crps, some),
-        (_mean(own, own), _mean(own_crps, own_crps)),
-        (_mean(whole, own), _mean(whole_crps, own_crps)),
-        (),
-    )
-
-
-def _mean(scores: np.ndarray, pruned: np.ndarray) -> float:
-    """Over the rows on which the pruned law has all its inputs."""
-    known = ~np.isnan(pruned)
-    return float(scores[known].mean()) if known.any() else 0.0
-
-
 def _results(tests: SetTests, kept: frozenset[str]) -> dict[str, TestResult]:
     """Of a removed candidate: given the set; of a kept one: when it alone is taken out of it."""
     results = {}
@@ -420,11 +287,6 @@ def _results(tests: SetTests, kept: frozenset[str]) -> dict[str, TestResult]:
         together = jointly if jointly is not None and candidate in kept and candidate in jointly.candidates else alone
         results[candidate] = together if together.p_value < alone.p_value else alone
     return results
-
-
-def _negligible(evidence: SetEvidence, candidate: str, settings: CertificateSettings, level: float) -> bool:
-    result = evidence.tests[candidate]
-    return result.p_value * len(evidence.tests) < level and not settings.matters(result)
 
 
 # How many stand-ins are tried for each kept candidate.
@@ -458,7 +320,7 @@ def _predicts_as_well(tests: SetTests, kept: frozenset[str], best: frozenset[str
     loss = paired(losses(tests.log_scores(kept)), losses(tests.log_scores(best)), structure)
     if len(kept) > len(best):
         return not loss.costs(0.0)
-    return not (loss.costs(_BETTER_END) and loss.difference > _FLOWS_DIFFER)
+    return not (loss.costs(BETTER) and loss.difference > _FLOWS_DIFFER)
 
 
 def _exchanged(

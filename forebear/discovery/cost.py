@@ -23,6 +23,15 @@ class Difference(NamedTuple):
         """One standard error."""
         return (self.high - self.low) / (2 * _INTERVAL)
 
+    def widened(self, error: float) -> Difference:
+        """With a standard error of another source in its interval.
+
+        >>> round(Difference(1.0, 1.0 - 3 * 1.96, 1.0 + 3 * 1.96).widened(4.0).error, 6)
+        5.0
+        """
+        beside = _INTERVAL * float(np.hypot(self.error, error))
+        return Difference(self.difference, self.difference - beside, self.difference + beside)
+
     def costs(self, errors: float) -> bool:
         """Whether the first is worse than the second, beyond so many standard errors."""
         return self.difference > errors * self.error

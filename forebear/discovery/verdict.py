@@ -105,9 +105,14 @@ def _borderline(evidence: SetEvidence, needed: Mapping[str, TestResult], level: 
         # Below the level and still removed: it was found negligible, which more rows would not change.
         return level < result.p_value * count < level * _BORDER
 
-    doubtful = [name for name, result in needed.items() if result.p_value * count > level / _BORDER]
+    scored = [name for name, result in needed.items() if result.p_value * count > level * _BORDER]
+    doubtful = [
+        name for name, result in needed.items() if name not in scored and result.p_value * count > level / _BORDER
+    ]
     near = [name for name, result in removed.items() if only_just(result)]
     reasons = []
+    if scored:
+        reasons.append(f"{listed(scored)} {_is(scored)} kept for held-out scores alone, and no test shows the need")
     if doubtful:
         reasons.append(f"{listed(doubtful)} {_is(doubtful)} only just needed: more rows would tell")
     if near:

@@ -77,7 +77,11 @@ def certified(first: Look, closer: Look | None = None, starts: Sequence[str] = (
     class Searched:
         tests = [SetTests(first)]  # type: ignore[arg-type]
         flow = SimpleNamespace(
-            structure=RowStructure(), fresh=False, y=[np.arange(float(ROWS))], tested_rows=np.arange(ROWS)
+            structure=RowStructure(),
+            fresh=False,
+            y=[np.arange(float(ROWS))],
+            tested_rows=np.arange(ROWS),
+            table=SimpleNamespace(rows=ROWS),
         )
 
         def confirm(self) -> None:
@@ -210,7 +214,9 @@ def test_what_no_test_can_judge_is_kept_where_the_law_is_much_worse_without_it()
 
     loss = {"": 2.0, "a": 1.5, "b": 1.5, "ab": 1.0, "abc": 1.0, "bc": 1.5, "ac": 1.5, "c": 2.0}
     assert certified(Slow(needs("a"), loss=loss)).kept == ("a", "b")
-    # Where the rows can tell, the test decides; and a short record tells nothing.
-    assert certified(Look(needs("a"), loss=loss)).kept == ("a",)
+    # So it is where no test shows b, though it could; and a short record tells nothing.
+    scored = certified(Look(needs("a"), loss=loss))
+    assert scored.kept == ("a", "b") and scored.verdict.word == "cannot tell"
+    assert "'b' is kept for held-out scores alone" in scored.verdict.reasons[0]
     Slow.x = np.zeros((400, 1))
     assert certified(Slow(needs("a"), loss=loss)).kept == ("a",)
