@@ -103,7 +103,10 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
         if arguments["seed"] == 2:
             raise ValueError("out of luck")
         own = {target: (candidates[target] if candidates else ["x1", "x2"]) for target in targets}
-        p_values = {t: pd.DataFrame({"p_value": 0.5}, index=pd.Index(names)) for t, names in own.items()}
+        p_values = {
+            t: pd.DataFrame({"p_value": 0.5, "fresh_p": np.nan, "limit": 0.1}, index=pd.Index(names))
+            for t, names in own.items()
+        }
         return Found(
             ancestors={target: (names[0],) for target, names in own.items()},
             verdicts=dict.fromkeys(targets, "certified"),
@@ -196,7 +199,7 @@ def test_level_asks_one_table_at_a_time_and_says_how_rows_hang_together(calls: l
     assert len(calls) == 20 and {call["rows"] for call in calls} == {CLUSTER}
     assert row["what"] == "20 clusters, declared, 300 rows" and row["tables"] == 20
     assert row["below_0.05"] == 0.0 and row["kept_useless"] == 1.0 and row["driver_lost"] == 1.0
-    assert row["cannot_tell"] == 0.0 and row["holds"]
+    assert row["cannot_tell"] == 0.0 and row["holds"] and row["fresh_below_0.05"] is None
 
 
 def _readings(p_values: Any, verdict: str, kept: bool = False) -> list[level.Reading]:
@@ -213,6 +216,25 @@ def test_a_level_holds_when_p_values_are_even_or_nothing_is_claimed() -> None:
     assert level.summarise("large", _readings(np.ones(400), "certified"))["holds"]
     row = level.summarise("both", _readings(even, "certified") + _readings(small, "cannot tell"))
     assert row["cannot_tell"] == 0.5 and row["decided_below_0.05"] == pytest.approx(0.05)
+
+
+def test_a_limit_covers_when_it_lies_above_what_a_removed_input_explains() -> None:
+    def readings(limit: float, kept: bool, count: int) -> list[level.Reading]:
+        return [level.Reading(0.3, "cannot tell", kept, False, 1.0, 0.5, limit, kept)] * count
+
+    row = level.limits_row(
+        "weak", readings(0.05, False, 95) + readings(0.01, False, 5) + readings(0.01, True, 100), 0.02
+    )
+    assert row["holds"] and row["removed"] == 0.5 and row["covered"] == 0.95 and row["median_limit"] == 0.05
+    assert not level.limits_row("weak", readings(0.01, False, 100), 0.02)["holds"]
+    assert level.limits_row("weak", readings(0.01, True, 100), 0.02)["covered"] is None
+
+
+def test_a_weak_input_explains_what_it_is_said_to() -> None:
+    table, share = named_table("a weak input", 20_000, seed=0), SETTINGS["a weak input"].share
+    assert share is not None
+    left = table.frame["y"] - 2 * table.frame["x0"]
+    assert abs(np.corrcoef(left, table.frame["z0"].rank())[0, 1] ** 2 / share(20_000) - 1) < 0.5
 
 
 @pytest.mark.parametrize("name", EFFECTS)

@@ -139,3 +139,19 @@ def test_the_answer_does_not_depend_on_how_python_hashes_names() -> None:
         assert result.returncode == 0, result.stderr
         told.append(json.loads(result.stdout.splitlines()[-1]))
     assert told[0] == told[1]
+
+
+def test_what_a_glance_rejects_is_not_examined_and_what_it_misses_is_not_dropped() -> None:
+    """The law needs a and b, and a glance sees a alone; c and d can go together."""
+    examined = []
+
+    def seen(kept: frozenset[str], needs: str) -> SetEvidence:
+        tests = {u: TestResult(1.0, 0.5, 0.0, 1, (u,)) for u in "abcd" if u not in kept}
+        return SetEvidence(tests, None, frozenset(needs) - kept)
+
+    def examine(kept: frozenset[str]) -> SetEvidence:
+        examined.append(kept)
+        return seen(kept, "ab")
+
+    assert drop(examine, frozenset("abcd"), glance=lambda kept: seen(kept, "a")) == {"a", "b"}
+    assert all("a" in kept for kept in examined)

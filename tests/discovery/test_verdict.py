@@ -158,3 +158,16 @@ def test_what_speaks_against_a_verdict_is_added_and_takes_the_tick_away() -> Non
     )
     missing = Verdict("something is missing", ("first",))
     assert contradicted(missing, ["second"]) == Verdict("something is missing", ("first", "second"))
+
+
+@pytest.mark.parametrize(("p_value", "doubtful"), [(0.2, False), (0.04, True), (0.005, True)])
+def test_all_removed_inputs_together_may_be_only_just_not_needed(p_value: float, doubtful: bool) -> None:
+    verdict = told(jointly=CLEAR._replace(p_value=p_value, candidates=("b", "c")))
+    assert (verdict.word == "cannot tell") == doubtful
+    assert all("together ('b', 'c' most of all) are only just not needed" in reason for reason in verdict.reasons)
+
+
+def test_what_no_test_shows_is_kept_for_its_score() -> None:
+    verdict = told(needed=NEEDED._replace(p_value=0.5))
+    assert verdict.word == "cannot tell"
+    assert verdict.reasons == ("'a' is kept for held-out scores alone, and no test shows the need",)
