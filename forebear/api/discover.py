@@ -67,7 +67,8 @@ def discover(
         preset: "fast", or "paper" for the published optimiser, steps, solver, tolerances and kernel.
         runs: independent repeats, each on a random subset of the rows (`subset`), with its own training and
             distillation; the answer is what more than half of them chose, certified anew on all rows, and
-            frequencies tell how many. With `subset=0.5` they come in pairs that share no row, and `found.stability` bounds what is agreed by chance.
+            frequencies tell how many. With `subset=0.5` they come in pairs that share no row, and `found.stability`
+            bounds what is agreed by chance.
         seed: the same data, seed and device give the same result, to the last bit.
         out: a run folder; all that is finished (a training, a fit, a target, a run) is saved there as it is made; the
             same call goes on from it after an interruption, with the same result to the last bit.
