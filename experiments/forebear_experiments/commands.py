@@ -70,7 +70,9 @@ Bench = Annotated[
     str | None, Argument(metavar="NAME", help="As in --list.", show_default=False, autocompletion=benchmark_names)
 ]
 
-Splits = Annotated[str | None, Option(metavar="N", help="uci: the first so many splits of each table (default: 1).")]
+Splits = Annotated[str | None, Option(metavar="N", help="uci: so many splits of each table (default: 1).")]
+First = Annotated[str | None, Option(metavar="N", help="uci: from this split on (default: 0).")]
+Seconds = Annotated[str | None, Option(metavar="N", help="uci: begin nothing after so many seconds, and tell.")]
 Tables = Annotated[str | None, Option(metavar="A,B,…", help="uci: these tables alone.")]
 Methods = Annotated[str | None, Option(metavar="A,B,…", help="uci: these methods alone.")]
 Workers = Annotated[str | None, Option(metavar="N", help="uci: processes that share the pieces.")]
@@ -126,9 +128,11 @@ def bench(
     name: Bench = None,
     listing: Listing = False,
     splits: Splits = None,
+    first: First = None,
     tables: Tables = None,
     methods: Methods = None,
     workers: Workers = None,
+    seconds: Seconds = None,
     out: PiecesOut = None,
     data: TablesFolder = None,
     json: opt.Json = False,
@@ -141,6 +145,8 @@ def bench(
     else:
         asked = {
             "splits": None if splits is None else parse_whole(splits, "--splits", 1),
+            "first": None if first is None else parse_whole(first, "--first", 0),
+            "seconds": None if seconds is None else parse_whole(seconds, "--seconds", 1),
             "tables": None if tables is None else tables.split(","),
             "methods": None if methods is None else methods.split(","),
             "workers": None if workers is None else parse_whole(workers, "--workers", 1),

@@ -25,10 +25,11 @@ from forebear.twin.knots import LATENTS, MIXED, mixed, rows_line
 from forebear.twin.law import Part, TwinLaw
 from forebear.twin.mass import log_normal
 from forebear.twin.model import TwinModel
+from forebear.twin.quantiles import QuantileModel
 from forebear.twin.stacking import straightened
 
 # Rows whose tables are made at once.
-_ROWS = 4_096
+_ROWS, _MIXED_ROWS = 4_096, 512
 # A forest's law is widened by this share of its own spread, and by this much of the target's: it ends where its
 # values end, and may sit on one of them.
 _SOFTER, _LEAST_WIDTH = 0.1, 1e-3
@@ -94,6 +95,9 @@ def _tables(model: TwinModel, x: Array) -> Array:
 def member_tables(model: TwinModel, x: Float[np.ndarray, "rows inputs"]) -> Float[np.ndarray, "members rows latents"]:
     """The table of each member at each row."""
 
+    if isinstance(model, QuantileModel):
+        return model.tables(x)
+
     def asked(rows: Array) -> tuple[Array]:
         return (jnp.swapaxes(_tables(model, rows), 0, 1),)
 
@@ -153,17 +157,11 @@ def assisted_table(
     return centre[:, None] + spread * tables
 
 
-def mix(
-    tables: list[np.ndarray], weights: Float[np.ndarray, " laws"], rows: int = 1_024
-) -> Float[np.ndarray, "rows mixed"]:
-    """The table of the mixture of all members of all laws."""
-    every = np.concatenate(tables)
-
-    def asked(part: Array) -> tuple[Array]:
-        return (mixed(jnp.swapaxes(part, 0, 1), jnp.asarray(weights, jnp.float32)),)
-
-    [told] = in_pieces(asked, lambda piece: (np.swapaxes(every[:, piece], 0, 1),), every.shape[1], len(every))
-    return told
+def mix(tables: list[np.ndarray], weights: Float[np.ndarray, " laws"]) -> Float[np.ndarray, "rows mixed"]:
+    """The table of the mixture of all members of all laws, in pieces of bounded memory."""
+    rows = tables[0].shape[1]
+    pieces = [slice(start, start + _MIXED_ROWS) for start in range(0, max(rows, 1), _MIXED_ROWS)]
+    return np.concatenate([mixed(np.concatenate([own[:, part] for own in tables]), weights) for part in pieces])
 
 
 @final
@@ -221,6 +219,8 @@ class BlendLaw(TwinLaw):
         for start in range(0, max(len(x), 1), _ROWS):
             rows = slice(start, min(start + _ROWS, len(x)))
             for i, blend in enumerate(self.blends):
-                values = blend.table(features[rows]) * self.scale[i] + self.centre[i]
+                # Often one row is asked about many times, as for a density: it is answered once.
+                different, place = np.unique(features[rows], axis=0, return_inverse=True)
+                values = (blend.table(different) * self.scale[i] + self.centre[i])[place]
                 latents = np.broadcast_to(straightened(blend.knots, MIXED), values.shape)
                 yield rows, i, latents, values

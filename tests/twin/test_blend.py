@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
+import jax.numpy as jnp
 import numpy as np
 import pandas as pd
 import pytest
@@ -14,11 +15,16 @@ from scipy.special import ndtr
 import forebear as fb
 from forebear.data.table import read_columns
 from forebear.errors import InputError
+from forebear.flow.network import Network, stack
 from forebear.storage.files import read_json, write_json
 from forebear.twin import blend_fit
 from forebear.twin.blend import BlendLaw
 from forebear.twin.blend_fit import Sizes
+from forebear.twin.blend_nets import WAYS, Learner, Way
+from forebear.twin.blend_trees import FOLDS
 from forebear.twin.fit import fit_twin
+from forebear.twin.knots import LATENTS, MIXED, mixed
+from forebear.twin.quantiles import COUNT, QuantileModel, law_loss
 from forebear.twin.scores import crps
 from forebear.twin.settings import TwinSettings
 from forebear.twin.twin import Twin
@@ -47,7 +53,7 @@ def quick() -> Twin:
     """A blend that was trained for moments."""
     usual = Sizes.of(300)
     tiny = {"steps": 60, "width": 16, "depth": 2}
-    small = Sizes(1, 1, replace(usual.plain, **tiny), replace(usual.assisted, **tiny), 4)
+    small = Sizes(1, replace(usual.plain, **tiny), replace(usual.assisted, **tiny), 4)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(blend_fit.Sizes, "of", classmethod(lambda cls, rows: small))
         # Weights of all pieces, so that all of them are saved.
@@ -56,6 +62,67 @@ def quick() -> Twin:
 
 
 GIVEN = pd.DataFrame({"x0": [-0.5, 0.0, 0.9], "x1": [0.1, 0.8, -0.4], "x2": [0.0, 0.2, -0.9]})
+
+
+def test_every_way_of_learning_has_an_ensemble_of_all_folds(quick: Twin) -> None:
+    assert isinstance(quick.law, BlendLaw)
+    [blend] = quick.law.blends
+    assert len(blend.plain) == len(blend.assisted) == 2
+    assert all(model.latents == FOLDS for model in (*blend.plain, *blend.assisted))
+
+
+def test_ways_without_weight_are_given_up_after_one_network(monkeypatch: pytest.MonkeyPatch) -> None:
+    trained: list[Way] = []
+
+    def train(self: Learner, way: Way, part: object, settings: object) -> Network:
+        trained.append(way)
+        inputs = self.lesson.features.shape[1] + self.summaries.shape[1]
+        return stack([Network.fresh(inputs, COUNT, width=4, depth=1, activation="silu", rng=self.rng)])
+
+    def weigh(tables: list[np.ndarray], y: np.ndarray) -> np.ndarray:
+        weights = np.zeros(len(tables))
+        weights[0], weights[-2] = 0.6, 0.4
+        return weights
+
+    monkeypatch.setattr(Learner, "train", train)
+    monkeypatch.setattr(blend_fit, "_weigh", weigh)
+    law = _twin(_table(_noisy, 150)).law
+    assert isinstance(law, BlendLaw)
+    assert trained[:4] == list(WAYS) and trained[4:] == [WAYS[0]] * (FOLDS - 1)
+    [blend] = law.blends
+    assert len(blend.plain) == 1 and not blend.assisted and blend.forest is not None
+
+
+def test_what_networks_say_plainly_is_what_the_compiled_model_says() -> None:
+    rng = np.random.default_rng(0)
+    nets = stack([Network.fresh(3, COUNT, width=8, depth=2, activation="silu", rng=rng) for _ in range(2)])
+    model, x = QuantileModel(nets), rng.normal(size=(7, 3)).astype(np.float32)
+    compiled = [model.push(jnp.asarray(x), jnp.full((7, 2), z, jnp.float32)).T for z in LATENTS]
+    np.testing.assert_allclose(model.tables(x), np.stack(compiled, axis=2), atol=2e-5)
+
+
+def test_the_mixture_has_the_quantiles_of_the_laws_it_mixes() -> None:
+    rng = np.random.default_rng(0)
+    centre, spread, weights = (
+        rng.normal(size=(3, 5, 1)),
+        rng.uniform(0.1, 2, size=(3, 5, 1)),
+        np.array([0.2, 0.5, 0.3]),
+    )
+    told = mixed(centre + spread * LATENTS, weights)
+    below = sum(w * ndtr((told - m) / s) for w, m, s in zip(weights, centre, spread, strict=True))
+    seen = np.abs(MIXED) < 3.5
+    np.testing.assert_allclose(below[:, seen], np.broadcast_to(ndtr(MIXED), told.shape)[:, seen], atol=3e-3)
+
+
+@pytest.mark.parametrize("share", [0.0, 1.0])
+def test_the_loss_is_the_crps_or_the_density_of_the_law_that_is_said(share: float) -> None:
+    quiet = Network((jnp.zeros((1, 1, COUNT)),), (jnp.zeros((1, COUNT)),), "silu")  # says a standard normal law
+    y = np.random.default_rng(0).normal(size=4_000)
+    pairs = np.stack([y, np.full(4_000, share)], axis=1).astype(np.float32)
+    one = Network(tuple(w[0] for w in quiet.weights), tuple(b[0] for b in quiet.biases), "silu")
+    loss = float(law_loss(one, jnp.ones((4_000, 1)), jnp.asarray(pairs), jnp.zeros(2)))
+    expected = 0.5 * np.mean(y**2) if share else 1 / np.sqrt(np.pi)
+    assert abs(loss - expected) < 0.02
 
 
 def test_a_small_table_gets_a_blend_and_a_setting_of_the_flow_a_flow(quick: Twin) -> None:
