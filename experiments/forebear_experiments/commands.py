@@ -146,7 +146,7 @@ def bench(
         asked = {
             "splits": None if splits is None else parse_whole(splits, "--splits", 1),
             "first": None if first is None else parse_whole(first, "--first", 0),
-            "seconds": None if seconds is None else parse_whole(seconds, "--seconds", 1),
+            "seconds": None if seconds is None else parse_whole(seconds, "--seconds", 0),
             "tables": None if tables is None else tables.split(","),
             "methods": None if methods is None else methods.split(","),
             "workers": None if workers is None else parse_whole(workers, "--workers", 1),

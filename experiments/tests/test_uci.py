@@ -75,6 +75,35 @@ def test_it_runs_goes_on_and_names_what_is_left_out(
     assert uci.run(**asked)[:2] == rows[:2], "what is done is not done again"
 
 
+def test_a_run_that_ends_early_tells_the_splits_that_all_have_done(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fake(split: object, seed: int) -> dict[str, Told]:
+        rows = len(split.y_test)  # type: ignore[attr-defined]
+        return {"": Told(np.random.default_rng(seed).normal(size=(50, rows)), None, 0.1)}
+
+    monkeypatch.setattr(uci, "METHODS", {**METHODS, "ngboost": fake, "catboost": fake})
+    out = tmp_path / "pieces.jsonl"
+    asked = {"tables": ["wine"], "methods": ["ngboost", "catboost"], "out": out, "data": folder}
+    assert [row["splits"] for row in uci.run(**asked, first=3)[:2]] == [1, 1], "around the end: split 1 of 2"
+    uci.run(**{**asked, "methods": ["ngboost"]}, splits=2)
+    before = out.read_text()
+    rows = uci.run(**asked, splits=2, seconds=0)
+    assert [row["splits"] for row in rows[:2]] == [1, 1] and out.read_text() == before
+    assert {tuple(json.loads(line)["piece"][:2]) for line in before.splitlines()} == {("wine", 0), ("wine", 1)}
+
+
+def test_grades_and_rounded_values_are_covered_as_often_as_the_law_says() -> None:
+    rng = np.random.default_rng(0)
+    grades = rng.integers(3, size=4_000).astype(float)
+    told = uci.scored(Told(rng.integers(3, size=(400, 4_000)).astype(float), None, 1.0), grades)
+    assert abs(told["coverage"]["0.5"] - 0.5) < 0.03 and told["inside"] == 1.0
+    rounded = np.round(rng.normal(size=4_000))
+    exact = np.random.default_rng(1).uniform(-0.5, 0.5, size=(400, 4_000)) + rounded
+    told = uci.scored(Told(exact, None, 1.0), rounded, step=1.0)
+    assert abs(told["coverage"]["0.9"] - 0.9) < 0.02 and told["inside"] == 1.0
+
+
 def test_without_data_it_says_where_to_get_them(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"archive\.ics\.uci\.edu.*--data"):
         uci.run(data=tmp_path)

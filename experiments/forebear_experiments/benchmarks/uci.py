@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import time
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,7 @@ from forebear.errors import InputError, near_miss
 from forebear.run.engine import Unfinished
 from forebear.twin.scores import LEVELS, coverage, crps, mean_interval, pit
 from forebear_experiments.benchmarks.support.laws import METHODS, PARTS, Told
-from forebear_experiments.benchmarks.support.resume import resumed
+from forebear_experiments.benchmarks.support.resume import Piece, resumed, stored
 from forebear_experiments.benchmarks.support.uci_tables import BESIDE, TABLES, check_tables, load, splits_of
 
 OURS = "forebear"
@@ -48,9 +48,10 @@ def run(
 ) -> list[dict[str, Any]]:
     """One row per table and method, the ablation among them, then the ranks.
 
-    `splits` are so many of each table, from number `first` on. `out` is a file with a line for every piece that is
-    done; a later call goes on from there, and a figure is put beside it. After so many `seconds` no piece is begun
-    and what is done is told. A method whose package is not installed is left out and named.
+    `splits` are so many of each table, from number `first` on and around its end. `out` is a file with a line for
+    every piece that is done; a later call goes on from there, and a figure is put beside it. After so many `seconds`
+    no piece is begun and what is done is told; 0 begins none. Of each table those splits count that every method has
+    done. A method whose package is not installed is left out and named.
     """
     folder = Path(data) if data is not None else BESIDE
     check_tables(folder)
@@ -60,19 +61,17 @@ def run(
         os.environ |= _ONE_THREAD
     names, chosen = _checked(tables, TABLES, "table"), _checked(methods, METHODS, "method")
     pieces = _pieces(folder, names, chosen, range(first, first + splits))
-    scores: dict[tuple[str, str], list[dict[str, Any]]] = {}
+    found: dict[tuple[str, str], dict[int, dict[str, Any]]] = {}
     absent: set[str] = set()
-    end = time.monotonic() + (seconds or np.inf)
     try:
-        for (name, _, method), told in resumed(answer_piece, pieces, workers, out):
+        for (name, split, method), told in _answers(pieces, workers, out, seconds):
             if told is None:
                 absent.add(method)
             for word, own in (told or {}).items():
-                scores.setdefault((name, word or method), []).append(own)
-            if time.monotonic() > end:
-                break
+                found.setdefault((name, word or method), {})[split] = own
     except Unfinished as trouble:
         warnings.warn(str(trouble), stacklevel=2)
+    scores = _shared(found)
     rows = [table_row(name, method, own) for (name, method), own in sorted(scores.items(), key=_place)]
     rows += rank_rows(scores)
     if out is not None and rows:
@@ -82,17 +81,45 @@ def run(
     return rows
 
 
+def _answers(
+    pieces: Sequence[Piece], workers: int, out: str | Path | None, seconds: float | None
+) -> Iterator[tuple[Piece, Any]]:
+    """As `resumed`, until the time is over."""
+    end = time.monotonic() + (np.inf if seconds is None else seconds)
+    done = {} if out is None else stored(Path(out))
+    if seconds == 0:
+        pieces = [piece for piece in pieces if piece in done]
+    for piece, told in resumed(answer_piece, pieces, workers, out):
+        yield piece, told
+        if piece not in done and time.monotonic() > end:
+            return
+
+
+def _shared(
+    found: Mapping[tuple[str, str], Mapping[int, dict[str, Any]]],
+) -> dict[tuple[str, str], list[dict[str, Any]]]:
+    """Scores on the splits that all methods of a table have done; on all of its own where there are none such."""
+    scores = {}
+    for (name, method), own in found.items():
+        others = [set(told) for (table, word), told in found.items() if table == name and word in METHODS]
+        both = sorted(set(own).intersection(*others)) or sorted(own)
+        scores[name, method] = [own[split] for split in both]
+    return scores
+
+
 def _pieces(
     folder: Path, tables: Sequence[str], methods: Sequence[str], splits: Iterable[int]
 ) -> list[tuple[str, int, str]]:
     """Split by split, so that a run that ends early has whole ones; those that take longest first."""
-    return [
-        (name, split, method)
+    count = {name: splits_of(folder, name) for name in tables}
+    found = [
+        (name, split % count[name], method)
         for split in splits
         for name in reversed([own for own in TABLES if own in tables])
         for method in sorted(methods, key=lambda word: word in _SLOW)
-        if split < splits_of(folder, name) and not (method in _SMALL_ONLY and name not in _SMALL)
+        if not (method in _SMALL_ONLY and name not in _SMALL)
     ]
+    return list(dict.fromkeys(found))
 
 
 def _checked(asked: Sequence[str] | None, known: Iterable[str], what: str) -> list[str]:

@@ -132,7 +132,7 @@ def ngboost(split: Split, seed: int) -> dict[str, Told]:
 
     x, held, y, y_held = train_test_split(split.x, split.y, test_size=0.1, random_state=seed)
     started = time.perf_counter()
-    most, rate = (5_000, 0.01) if len(x) < 20_000 else (1_000, 0.05)
+    most, rate = (5_000, 0.01) if len(split.x) < 10_000 else (1_000, 0.05)
     model = learner(n_estimators=most, learning_rate=rate, verbose=False, random_state=seed)
     model.fit(x, y, X_val=held, Y_val=y_held, early_stopping_rounds=50)
     seconds = time.perf_counter() - started
