@@ -31,6 +31,9 @@ FEW = 5_000
 _JUDGES = 4_096
 # A way of learning with less weight than this after its first network is given up.
 _PROMISING = 0.1
+# A CRPS below this share of the target's deviation is next to nothing. Where there is more, squares of the weights
+# count so much.
+_QUIET, _DECAY = 0.04, 2e-4
 
 
 @dataclass(frozen=True)
@@ -49,11 +52,16 @@ class Sizes:
         """For a table of so many rows."""
         few, many = rows < FEW, rows >= 20_000
         batch = 128 if rows < 2_000 else 256 if few else 512
-        steps = 1_200 if rows < 2_000 else 4_000 if many else 2_000
+        steps = 1_200 if rows < 2_000 else 2_000 if few else 4_000 if many else 3_000
         width = 64 if few else 128 if many else 96
         plain = FlowSettings(width=width, depth=4, steps=steps, batch=batch, rate=5e-3, averaging=0.995)
         assisted = replace(plain, steps=steps // 2, rate=3e-3)
         return cls(1 if few else 4, plain, assisted, 40 if rows < 10_000 else 20)
+
+    def longer(self) -> Sizes:
+        """For a law with next to no noise, which can be learned ever more closely."""
+        plain, assisted = (replace(own, steps=2 * (own.steps or 0)) for own in (self.plain, self.assisted))
+        return replace(self, plain=plain, assisted=assisted)
 
     def of_way(self, way: Way) -> FlowSettings:
         """How networks are trained that learn in this way."""
@@ -113,25 +121,36 @@ class _Ensemble:
     marginal: np.ndarray
 
     def trained(self, tick: Callable[[float], None]) -> dict[Way, list[Network]]:
-        """Networks of every way that promises something, in the order of `WAYS`: part by part, member by member."""
+        """Networks of every way that promises something, in the order of `WAYS`: part by part, member by member.
+
+        What the first ones leave tells how the others should learn: where it is next to nothing, longer, if there are
+        many rows; else with small weights.
+        """
         turns = [part for part in self.parts for _ in range(self.sizes.members)]
-        networks: dict[Way, list[Network]] = {way: [] for way in WAYS}
+        networks = {way: [self.learner.train(way, turns[0], self.sizes.of_way(way))] for way in WAYS}
+        networks, left = self._promising(networks)
+        quiet = left < _QUIET
+        sizes = self.sizes.longer() if quiet and len(self.parts) == 1 else self.sizes
+        if sizes is not self.sizes:
+            networks = {way: [] for way in networks}
         for number, part in enumerate(turns):
             for way, own in networks.items():
-                own.append(self.learner.train(way, part, self.sizes.of_way(way)))
-            if number == 0:
-                networks = self._promising(networks)
+                if len(own) <= number:
+                    own.append(self.learner.train(way, part, sizes.of_way(way), 0.0 if quiet else _DECAY))
             tick(0.2 + 0.7 * (number + 1) / len(turns))
         return networks
 
-    def _promising(self, networks: dict[Way, list[Network]]) -> dict[Way, list[Network]]:
-        part = self.parts[0]
-        rows = part.judge[:_JUDGES]
+    def _promising(self, networks: dict[Way, list[Network]]) -> tuple[dict[Way, list[Network]], float]:
+        """The ways to go on with, and the least CRPS of any, in deviations of the target."""
+        rows = self.parts[0].judge[:_JUDGES]
         tables = [self.learner.tables(way, own[0], rows) for way, own in networks.items()]
         tables += [own[:, : len(rows)] for own in self._others(0)]
-        weights = _weigh(tables, self.learner.lesson.y[rows])[: len(networks)]
+        y = self.learner.lesson.y[rows]
+        weights = _weigh(tables, y)[: len(networks)]
         least = min(_PROMISING, weights.max())
-        return {way: own for (way, own), weight in zip(networks.items(), weights, strict=True) if weight >= least}
+        alone, pairs = crps_parts(np.concatenate(tables), y)
+        going_on = {way: own for (way, own), weight in zip(networks.items(), weights, strict=True) if weight >= least}
+        return going_on, float(np.min(alone - np.diag(pairs) / 2))
 
     def judged(self, networks: dict[Way, list[Network]]) -> list[np.ndarray]:
         """Tables (members, rows, latents) of each law, at the judging rows of all parts."""

@@ -67,12 +67,12 @@ class Learner:
     """of what it leaves"""
     rng: np.random.Generator
 
-    def train(self, way: Way, part: Part, settings: FlowSettings) -> Network:
-        """One network, stopped where it serves the judging rows best."""
+    def train(self, way: Way, part: Part, settings: FlowSettings, decay: float = 0.0) -> Network:
+        """One network, stopped where it serves the judging rows best; `decay` keeps its weights small."""
         x = np.concatenate([self.lesson.features, self.summaries], axis=1)
         mask = np.concatenate([self.lesson.mask, np.full(self.summaries.shape[1], float(way.assisted))])
         values = (self.lesson.y - self.centre) / self.spread if way.assisted else self.lesson.y
-        y = np.stack([values, np.full(len(values), way.share)], axis=1)[None]
+        y = np.stack([values, *(np.full(len(values), share) for share in (way.share, decay))], axis=1)[None]
         sizes = {"width": settings.width, "depth": settings.depth, "activation": settings.activation}
         fresh = stack([Network.fresh(x.shape[1], COUNT, rng=self.rng, **sizes)])
         learn, judge = (Rows(x[rows], y[:, rows]) for rows in part)

@@ -37,13 +37,15 @@ def quantiles_of(said: Float[Array, "*some said"]) -> Float[Array, "*some quanti
 
 
 def law_loss(network: Network, x: Array, y: Array, key: Array) -> Array:
-    """Of y (rows, 2), values and how much their likelihood counts: the rest is the pinball loss, about the CRPS.
+    """Of y (rows, 3): values, how much their likelihood counts, and how much the squares of the weights do.
 
-    The share is a column of the data, so that networks that learn in either way are compiled once.
+    What the likelihood leaves is the pinball loss, about the CRPS. The shares are columns of the data, so that
+    networks that learn in different ways are compiled once.
     """
     del key
-    quantiles, share = quantiles_of(network(x)), y[:, 1]
-    return jnp.mean((1 - share) * _pinball(quantiles, y[:, :1]) - share * _log_density(quantiles, y[:, :1]))
+    quantiles, share, decay = quantiles_of(network(x)), y[:, 1], jnp.mean(y[:, 2])
+    fit = jnp.mean((1 - share) * _pinball(quantiles, y[:, :1]) - share * _log_density(quantiles, y[:, :1]))
+    return fit + decay * sum(jnp.sum(weight**2) for weight in network.weights)
 
 
 def _pinball(quantiles: Float[Array, "rows quantiles"], y: Float[Array, "rows 1"]) -> Float[Array, " rows"]:

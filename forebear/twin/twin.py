@@ -27,7 +27,15 @@ from forebear.twin.dynamics import Dynamics
 from forebear.twin.encode import OutputCode
 from forebear.twin.export import export, export_onnx
 from forebear.twin.given import read_matrix
-from forebear.twin.intervals import Outside, check_level, check_outside, conformal_latents, mean_rule
+from forebear.twin.intervals import (
+    Extent,
+    Outside,
+    check_level,
+    check_outside,
+    conformal_latents,
+    corners_of,
+    mean_rule,
+)
 from forebear.twin.labelled import long_table
 from forebear.twin.law import ForeignLaw, ModelLaw, Part, TwinLaw
 from forebear.twin.model import TwinModel
@@ -266,6 +274,11 @@ class Twin:
         x = read_matrix(given, self.columns, "given")
         low, high = self.ends
         return np.max(np.maximum(low - x, x - high) / self._scale, axis=1, initial=0.0)
+
+    @cached_property
+    def corners(self) -> tuple[list[int], list[Extent]]:
+        """How far the data reach along the diagonals of every two inputs, for warnings about empty corners."""
+        return corners_of(self)
 
     def core(self) -> Core:
         """The twin as a pure JAX function, for rollouts and planners that compile it into their own loops.

@@ -73,6 +73,7 @@ def run(
         warnings.warn(str(trouble), stacklevel=2)
     scores = _shared(found)
     rows = [table_row(name, method, own) for (name, method), own in sorted(scores.items(), key=_place)]
+    _compare_time(rows)
     rows += rank_rows(scores)
     if out is not None and rows:
         figure(rows, Path(out).with_suffix(".png"))
@@ -194,6 +195,16 @@ def table_row(name: str, method: str, scores: Sequence[Mapping[str, Any]]) -> di
         "width": float(np.mean([score["width"] for score in scores])),
         **timed,
     }
+
+
+def _compare_time(rows: Sequence[dict[str, Any]]) -> None:
+    """NGBoost's seconds beside ours, of the same run on the same cores."""
+    known = {row["what"]: row for row in rows}
+    for name in TABLES:
+        ours, other = known.get(f"{name}: {OURS}"), known.get(f"{name}: ngboost")
+        if ours is not None and other is not None:
+            seconds = other["baseline_s"]
+            ours |= {"baseline": "ngboost", "baseline_s": seconds, "ratio": seconds / ours["ours_s"]}
 
 
 def rank_rows(scores: Mapping[tuple[str, str], Sequence[Mapping[str, Any]]]) -> list[dict[str, Any]]:
