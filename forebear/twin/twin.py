@@ -378,15 +378,21 @@ class Twin:
         return plot_law(self, given, target, ax)
 
     def export(self, file: str | Path) -> None:
-        """Write the twin for another program, in the format that the ending names; `.onnx`: see `export_onnx`."""
-        export(self, file)
+        """Write the twin for another program, in the format that the ending names; `.onnx`: see `export_onnx`.
+
+        Of a blend its student is written (`distil`), which is made on the first call and kept.
+        """
+        export(self._student if isinstance(self.model, BlendLaw) else self, file)
 
     def export_onnx(self, file: str | Path) -> None:
-        """Write a distilled twin as an ONNX graph, for use without forebear; needs the extra `onnx`.
+        """Write a distilled twin, or the student of a blend, as an ONNX graph; needs the extra `onnx`.
 
         Its inputs are x (rows, inputs), raw numbers with categories as codes, and standard normal z (rows, targets);
         its output is y (rows, targets). All are single precision.
         """
+        if isinstance(self.model, BlendLaw):
+            self._student.export_onnx(file)
+            return
         self.demand("networks", "export_onnx")
         self.demand("pull", "export_onnx")
         export_onnx(self, file)

@@ -171,6 +171,24 @@ def test_its_student_serves_compiled_code(quick: Twin) -> None:
     assert student.core().latents == 1 and student.sample(GIVEN, n=5).shape == (5, 3, 1)
 
 
+def _onnx_says(file: Path, x: np.ndarray, z: np.ndarray) -> np.ndarray:
+    runtime = pytest.importorskip("onnxruntime")
+    session = runtime.InferenceSession(str(file))
+    return session.run(None, {"x": x.astype(np.float32), "z": z.astype(np.float32)})[0]
+
+
+def test_its_onnx_graph_is_that_of_its_student(quick: Twin, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    student = quick.distil(rows=256, steps=50, progress=False)
+    own = replace(quick)
+    monkeypatch.setitem(own.__dict__, "_student", student)
+    own.export(tmp_path / "twin.onnx")
+    own.export_onnx(tmp_path / "again")
+    z = np.array([[-1.0], [0.0], [2.0]])
+    expected = student.law.push(GIVEN.to_numpy(), z[None])[0]
+    for name in ("twin.onnx", "again"):
+        np.testing.assert_allclose(_onnx_says(tmp_path / name, GIVEN.to_numpy(), z), expected, atol=1e-4)
+
+
 def test_what_it_cannot_be_is_said() -> None:
     frame = _table(_noisy, 150)
     table = read_columns(frame, "the table", list(frame.columns))
