@@ -70,16 +70,17 @@ Bench = Annotated[
     str | None, Argument(metavar="NAME", help="As in --list.", show_default=False, autocompletion=benchmark_names)
 ]
 
-Splits = Annotated[str | None, Option(metavar="N", help="uci: so many splits of each table (default: 1).")]
+Splits = Annotated[str | None, Option(metavar="N", help="Real tables: so many splits of each.")]
 First = Annotated[str | None, Option(metavar="N", help="uci: from this split on (default: 0).")]
 Seconds = Annotated[str | None, Option(metavar="N", help="uci: begin nothing after so many seconds, and tell.")]
-Tables = Annotated[str | None, Option(metavar="A,B,…", help="uci: these tables alone.")]
-Methods = Annotated[str | None, Option(metavar="A,B,…", help="uci: these methods alone.")]
-Workers = Annotated[str | None, Option(metavar="N", help="uci: processes that share the pieces.")]
+Tables = Annotated[str | None, Option(metavar="A,B,…", help="Real tables: these alone.")]
+Methods = Annotated[str | None, Option(metavar="A,B,…", help="uci, laws: these methods alone.")]
+Workers = Annotated[str | None, Option(metavar="N", help="Real tables: processes that share the pieces.")]
 PiecesOut = Annotated[
-    Path | None, Option(metavar="FILE", help="uci: finished pieces, a line each; the next run goes on from there.")
+    Path | None,
+    Option(metavar="FILE", help="Real tables: finished pieces; the next run goes on from there."),
 ]
-TablesFolder = Annotated[Path | None, Option(metavar="DIR", help="uci: where the tables are.")]
+TablesFolder = Annotated[Path | None, Option(metavar="DIR", help="Real tables: where they are.")]
 
 
 def add_reproduce(app: typer.Typer) -> None:

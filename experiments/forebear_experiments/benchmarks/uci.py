@@ -21,7 +21,7 @@ from forebear.run.engine import Unfinished
 from forebear.twin.scores import LEVELS, coverage, crps, mean_interval, pit
 from forebear_experiments.benchmarks.support.laws import METHODS, PARTS, Told
 from forebear_experiments.benchmarks.support.resume import Piece, resumed, stored
-from forebear_experiments.benchmarks.support.uci_tables import BESIDE, TABLES, check_tables, load, splits_of
+from forebear_experiments.benchmarks.support.uci_tables import BESIDE, TABLES, Split, check_tables, load, splits_of
 
 OURS = "forebear"
 _SLOW = ("treeffuser", "lightgbm")
@@ -147,6 +147,11 @@ def answer_piece(piece: tuple[str, int, str]) -> dict[str, dict[str, Any]] | Non
             told = METHODS[method](data, split)
         except ImportError:
             return None
+    return scored_on(data, told)
+
+
+def scored_on(data: Split, told: Mapping[str, Told]) -> dict[str, dict[str, Any]]:
+    """The scores of what was told on the test rows of a split."""
     known = find_atoms(data.y)
     step = known.step if known.kind == "continuous" else 0.0
     return {word: scored(own, data.y_test, step) for word, own in told.items()}

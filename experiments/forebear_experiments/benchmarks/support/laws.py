@@ -183,6 +183,22 @@ def lightgbm(split: Split, seed: int) -> dict[str, Told]:
     return {"": Told(_between(quantiles), None, seconds)}
 
 
+def boosted_quantiles(split: Split, seed: int) -> dict[str, Told]:
+    """As `lightgbm`, with scikit-learn's histogram boosting."""
+    from sklearn.ensemble import HistGradientBoostingRegressor
+
+    started = time.perf_counter()
+    models = [
+        HistGradientBoostingRegressor(loss="quantile", quantile=level, max_iter=200, random_state=seed)
+        for level in _LEVELS.tolist()
+    ]
+    for model in models:
+        model.fit(split.x, split.y)
+    seconds = time.perf_counter() - started
+    quantiles = np.sort([model.predict(split.x_test) for model in models], axis=0)
+    return {"": Told(_between(quantiles), None, seconds)}
+
+
 def _between(quantiles: np.ndarray) -> np.ndarray:
     """Draws, evenly over the levels, from quantiles (levels, rows)."""
     at = (np.arange(DRAWS) + 0.5) / DRAWS
