@@ -110,7 +110,7 @@ def test_grades_and_rounded_values_are_covered_as_often_as_the_law_says() -> Non
 def test_corners_are_asked_where_nothing_was_learned() -> None:
     """A line with noise, learned up to its 85% quantile: outside it warns, and is wider than inside."""
     rng = np.random.default_rng(0)
-    x = rng.uniform(0, 10, size=(400, 2))
+    x = rng.exponential(3, size=(400, 2))
     y = x[:, 0] + 0.5 * x[:, 1] + 0.3 * rng.normal(size=400)
     own = corners.cut(x, y, "end", rng)
     assert len(own.outside) == 60 and x[own.learn, 0].max() < x[own.outside, 0].min()

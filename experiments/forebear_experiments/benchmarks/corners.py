@@ -27,7 +27,7 @@ from forebear.twin.twin import Twin
 from forebear_experiments.benchmarks.support.resume import resumed
 from forebear_experiments.benchmarks.support.uci_tables import BESIDE, check_tables, load_whole
 
-TABLES = ("energy", "concrete", "wine", "power")
+TABLES = ("yacht", "concrete", "wine", "power")
 KINDS = ("end", "corner")
 _END, _CORNER, _KEPT_OUT = 0.85, 0.65, 0.1
 _DATA = "FOREBEAR_UCI"
