@@ -122,13 +122,16 @@ class Blend:
     """of the ensembles in their order, the forest and the marginal law"""
     knots: np.ndarray
     """(2, knots) the map of latents that held-out rows asked for"""
+    reach: np.ndarray
+    """(3, features) the ends of the data, and how far the target moves with each: correlations"""
 
     def table(self, features: Float[np.ndarray, "rows features"]) -> Float[np.ndarray, "rows mixed"]:
         """The mixture's values at the latents `MIXED`, before they are straightened."""
-        tables, shares = self.parts(features)
-        return mix(tables, np.repeat(self.weights / [len(own) for own in tables], [len(own) for own in tables]))
+        tables = self.parts(features)
+        told = mix(tables, np.repeat(self.weights / [len(own) for own in tables], [len(own) for own in tables]))
+        return told + unknown(self.reach, features)[:, None] * MIXED
 
-    def parts(self, features: Float[np.ndarray, "rows features"]) -> tuple[list[np.ndarray], int]:
+    def parts(self, features: Float[np.ndarray, "rows features"]) -> list[np.ndarray]:
         """The tables of each law: (members, rows, latents), one by one."""
         found = [member_tables(model, features) for model in self.plain]
         if self.assistants is not None:
@@ -138,7 +141,7 @@ class Blend:
             found.append(forest_table(forest_values(self.forest, features))[None])
         if len(self.marginal):
             found.append(np.broadcast_to(self.marginal, (1, len(features), len(LATENTS))))
-        return found, len(found)
+        return found
 
     def assisted_tables(self, features: np.ndarray, told: np.ndarray) -> list[np.ndarray]:
         """The tables of the networks that are told summaries (rows, summaries)."""
@@ -147,6 +150,32 @@ class Blend:
             assisted_table(model, features, told, self.assistants.centre(told), self.assistants.spread)
             for model in self.assisted
         ]
+
+
+def reach_of(
+    features: Float[np.ndarray, "rows features"], y: Float[np.ndarray, " rows"]
+) -> Float[np.ndarray, "3 features"]:
+    """The least and the greatest value of each feature, and how closely the target follows it."""
+    x = features - features.mean(axis=0)
+    moves = np.abs(x.T @ (y - y.mean())) / np.maximum(np.linalg.norm(x, axis=0) * np.linalg.norm(y - y.mean()), 1e-30)
+    return np.stack([features.min(axis=0), features.max(axis=0), moves]).astype(float)
+
+
+def unknown(
+    reach: Float[np.ndarray, "3 features"], features: Float[np.ndarray, "rows features"]
+) -> Float[np.ndarray, " rows"]:
+    """The spread that is added beyond the data: how far the target may have moved since their ends, in deviations.
+
+    Trees stay where they are beyond the last row, and networks that hear them agree with them: without this they
+    would be sure there.
+
+    >>> reach = np.array([[-1.0, -1.0], [1.0, 1.0], [0.9, 0.0]])
+    >>> unknown(reach, np.array([[0.0, 9.0], [3.0, 0.0]])).tolist()
+    [0.0, 1.8]
+    """
+    low, high, moves = reach
+    beyond = np.maximum(np.maximum(low - features, features - high), 0.0)
+    return np.sqrt(((beyond * moves) ** 2).sum(axis=1))
 
 
 def assisted_table(

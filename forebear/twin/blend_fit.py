@@ -19,7 +19,7 @@ from forebear.discovery.structure import RowStructure
 from forebear.flow.network import Network
 from forebear.flow.settings import FlowSettings
 from forebear.twin.aside import divided
-from forebear.twin.blend import Blend, forest_table, mix
+from forebear.twin.blend import Blend, forest_table, mix, reach_of
 from forebear.twin.blend_nets import WAYS, Learner, Lesson, Part, Way
 from forebear.twin.blend_trees import FOLDS, Grown, grow
 from forebear.twin.knots import LATENTS, MIXED, rows_line
@@ -107,6 +107,7 @@ def fit_blend(
         marginal if kept[-1] else np.empty(0),
         weights[kept],
         straightening(z),
+        reach_of(lesson.features * lesson.mask, lesson.plain),
     )
 
 

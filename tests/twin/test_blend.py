@@ -189,6 +189,27 @@ def test_its_onnx_graph_is_that_of_its_student(quick: Twin, tmp_path: Path, monk
         np.testing.assert_allclose(_onnx_says(tmp_path / name, GIVEN.to_numpy(), z), expected, atol=1e-4)
 
 
+def test_beyond_the_data_it_is_the_less_sure_the_further_the_target_may_have_moved(quick: Twin) -> None:
+    """The target follows x0 (correlation about 0.8) and not x2."""
+
+    def width(**moved: float) -> float:
+        rows = {"x0": 0.0, "x1": 0.0, "x2": 0.0, **moved}
+        low, high = quick.quantile(rows, [0.16, 0.84], outside="ignore")[:, 0, 0]
+        return float(high - low)
+
+    own, trees = quick.law, replace(quick)
+    assert isinstance(own, BlendLaw)
+    [blend] = own.blends
+    np.testing.assert_allclose(blend.reach[2], [0.8, 0.0, 0.0], atol=0.2)
+    still = BlendLaw(own.encoder, (replace(blend, reach=np.zeros((3, 3))),), own.centre, own.scale)
+    trees = replace(quick, model=still)
+    at = {"x0": 3.0, "x1": 0.0, "x2": 0.0}
+    low, high = trees.quantile(at, [0.16, 0.84], outside="ignore")[:, 0, 0]
+    # Two units beyond 1, a slope of two.
+    assert width(x0=3.0) - (high - low) == pytest.approx(2 * 2 * 2 * 0.95, rel=0.35)
+    assert width(x0=3.0) > width(x0=2.0) > width(x0=0.9)
+
+
 def test_what_it_cannot_be_is_said() -> None:
     frame = _table(_noisy, 150)
     table = read_columns(frame, "the table", list(frame.columns))
