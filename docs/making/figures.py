@@ -243,6 +243,11 @@ def _uci_parts() -> Iterator[Sequence[str]]:
     return _real_tables("bench-uci.json", _PARTS, lambda row: f"{row.crps:.3g} ({row.cover_90:.0%})")
 
 
+def _laws() -> Iterator[Sequence[str]]:
+    methods = ("forebear", "ngboost", "quantile forest", "boosted quantiles")
+    return _real_tables("bench-laws.json", methods, lambda row: f"{row.crps:.3g} ({row.cover_90:.0%})")
+
+
 def _conformal() -> Iterator[Sequence[str]]:
     methods = ("forebear, guarantee", "forebear, no guarantee", "MAPIE, CQR on boosted trees")
     return _real_tables("bench-conformal.json", methods, lambda row: f"{row.cover_90:.1%}, {row.width:.3g}")
@@ -263,6 +268,7 @@ TABLES: dict[str, Callable[[], Iterable[Sequence[str]]]] = {
     "selection": _selection,
     "uci": _uci,
     "uci-parts": _uci_parts,
+    "laws": _laws,
     "conformal": _conformal,
     "corners": _corners,
 }
