@@ -19,10 +19,11 @@ from forebear.twin.dynamics import moved
 
 FEWEST = 100
 """rows, below which there is nothing to weigh with"""
-MANY = 50_000
+MANY = 20_000
 """rows, from which on a flow is excellent unless the law is rough"""
 _MOST_TARGETS = 5
-# Rows and trees of a forest that judge whether a law of more rows than that is rough.
+# Rows and trees of a forest that judge whether a law of more rows than that is rough: with half as many they know
+# less of a rough law than a flow does (protein, `forebear bench uci`).
 _TRIED, _TREES = 40_000, 40
 # Trees must predict the mean better than the flow by this much: ties go to the flow.
 _BETTER = 0.99

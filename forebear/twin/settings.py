@@ -26,7 +26,7 @@ class TwinSettings:
     none aside. `Found.twin` sets a fifth aside unless it is told otherwise"""
     law: Literal["auto", "flow", "blend"] = "auto"
     """"flow": one flow. "blend": networks, networks that hear what trees say, and a forest, weighed by held-out rows.
-    "auto": a blend where the table has 100 to 50,000 rows, or more and trees know something that a flow does not, and
+    "auto": a blend where the table has 100 to 20,000 rows, or more and trees know something that a flow does not, and
     no setting of the flow was given; of a joint law, of categories or of moments in time a flow"""
     treat: Mapping[str, str] = field(default_factory=dict)
     """target -> what its values are: "continuous" (measured, rounded or not), "lattice" (counts, grades: nothing lies

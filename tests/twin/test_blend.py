@@ -25,6 +25,7 @@ from forebear.twin.blend_trees import FOLDS
 from forebear.twin.fit import fit_twin
 from forebear.twin.knots import LATENTS, MIXED, mixed
 from forebear.twin.quantiles import COUNT, QuantileModel, law_loss
+from forebear.twin.route import trees_win
 from forebear.twin.scores import crps
 from forebear.twin.settings import TwinSettings
 from forebear.twin.twin import Twin
@@ -208,6 +209,20 @@ def test_beyond_the_data_it_is_the_less_sure_the_further_the_target_may_have_mov
     # Two units beyond 1, a slope of two.
     assert width(x0=3.0) - (high - low) == pytest.approx(2 * 2 * 2 * 0.95, rel=0.35)
     assert width(x0=3.0) > width(x0=2.0) > width(x0=0.9)
+
+
+@pytest.mark.parametrize("rough", [True, False])
+def test_trees_are_preferred_where_a_law_is_rough_and_nowhere_else(rough: bool) -> None:
+    """Boxes that a smooth mean cannot follow, or a plane that trees cannot beat."""
+    rng = np.random.default_rng(0)
+    x = rng.uniform(0, 4, size=(3_000, 2)).astype(np.float32)
+    boxes = rng.normal(size=(4, 4))[tuple(np.floor(x).astype(int).T)]
+    mean = boxes if rough else x.sum(axis=1)
+    y = mean + 0.3 * rng.normal(size=len(x))
+    rows, held_out = np.arange(2_500), np.arange(2_500, 3_000)
+    plane = np.polynomial.polynomial.polyvander2d(*x.T, [1, 1])
+    flow = plane[held_out] @ np.linalg.lstsq(plane[rows], y[rows])[0]
+    assert trees_win(x, y, rows, held_out, flow, 0) is rough
 
 
 def test_what_it_cannot_be_is_said() -> None:
