@@ -216,12 +216,61 @@ def _selection() -> Iterator[Sequence[str]]:
         yield _SYSTEMS[system], *cells
 
 
+_LEARNERS = ("forebear", "flow", "ngboost", "quantile forest", "gaussian network", "lightgbm", "treeffuser")
+_PARTS = (
+    "one network",
+    "networks",
+    "networks that hear trees",
+    "both kinds of networks",
+    "all, not straightened",
+    "forebear",
+)
+
+
+def _real_tables(file: str, methods: Sequence[str], value: Callable[[Node], str]) -> Iterator[Sequence[str]]:
+    """A line per table, a cell per method; what was not run is empty."""
+    known = {row.what: row for row in stored(file).rows}
+    for name in dict.fromkeys(what.split(": ")[0] for what in known if ": " in what):
+        cells = [known.get(f"{name}: {method}") for method in methods]
+        yield name, *(" " if row is None else value(row) for row in cells)
+
+
+def _uci() -> Iterator[Sequence[str]]:
+    return _real_tables("bench-uci.json", _LEARNERS, lambda row: f"{row.crps:.3g}")
+
+
+def _uci_parts() -> Iterator[Sequence[str]]:
+    return _real_tables("bench-uci.json", _PARTS, lambda row: f"{row.crps:.3g} ({row.cover_90:.0%})")
+
+
+def _laws() -> Iterator[Sequence[str]]:
+    methods = ("forebear", "ngboost", "quantile forest", "boosted quantiles")
+    return _real_tables("bench-laws.json", methods, lambda row: f"{row.crps:.3g} ({row.cover_90:.0%})")
+
+
+def _conformal() -> Iterator[Sequence[str]]:
+    methods = ("forebear, guarantee", "forebear, no guarantee", "MAPIE, CQR on boosted trees")
+    return _real_tables("bench-conformal.json", methods, lambda row: f"{row.cover_90:.1%}, {row.width:.3g}")
+
+
+def _corners() -> Iterator[Sequence[str]]:
+    for row in stored("bench-corners.json").rows:
+        shares = (f"{row[name]:.0%}" for name in ("inside_warned", "outside_warned"))
+        covered = (f"{row[name]:.0%}" for name in ("inside_cover_90", "outside_cover_90"))
+        yield row.what, *shares, f"{row.outside_width / row.inside_width:.2g}", *covered
+
+
 TABLES: dict[str, Callable[[], Iterable[Sequence[str]]]] = {
     "twins": _twins,
     "surrogates": _surrogates,
     "kraichnan-orszag": _kraichnan_orszag,
     "langevin": _langevin,
     "selection": _selection,
+    "uci": _uci,
+    "uci-parts": _uci_parts,
+    "laws": _laws,
+    "conformal": _conformal,
+    "corners": _corners,
 }
 
 

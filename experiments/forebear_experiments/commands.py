@@ -70,14 +70,17 @@ Bench = Annotated[
     str | None, Argument(metavar="NAME", help="As in --list.", show_default=False, autocompletion=benchmark_names)
 ]
 
-Splits = Annotated[str | None, Option(metavar="N", help="uci: the first so many splits of each table (default: 1).")]
-Tables = Annotated[str | None, Option(metavar="A,B,…", help="uci: these tables alone.")]
-Methods = Annotated[str | None, Option(metavar="A,B,…", help="uci: these methods alone.")]
-Workers = Annotated[str | None, Option(metavar="N", help="uci: processes that share the pieces.")]
+Splits = Annotated[str | None, Option(metavar="N", help="Real tables: so many splits of each.")]
+First = Annotated[str | None, Option(metavar="N", help="uci: from this split on (default: 0).")]
+Seconds = Annotated[str | None, Option(metavar="N", help="uci: begin nothing after so many seconds, and tell.")]
+Tables = Annotated[str | None, Option(metavar="A,B,…", help="Real tables: these alone.")]
+Methods = Annotated[str | None, Option(metavar="A,B,…", help="uci, laws: these methods alone.")]
+Workers = Annotated[str | None, Option(metavar="N", help="Real tables: processes that share the pieces.")]
 PiecesOut = Annotated[
-    Path | None, Option(metavar="FILE", help="uci: finished pieces, a line each; the next run goes on from there.")
+    Path | None,
+    Option(metavar="FILE", help="Real tables: finished pieces; the next run goes on from there."),
 ]
-TablesFolder = Annotated[Path | None, Option(metavar="DIR", help="uci: where the tables are.")]
+TablesFolder = Annotated[Path | None, Option(metavar="DIR", help="Real tables: where they are.")]
 
 
 def add_reproduce(app: typer.Typer) -> None:
@@ -126,9 +129,11 @@ def bench(
     name: Bench = None,
     listing: Listing = False,
     splits: Splits = None,
+    first: First = None,
     tables: Tables = None,
     methods: Methods = None,
     workers: Workers = None,
+    seconds: Seconds = None,
     out: PiecesOut = None,
     data: TablesFolder = None,
     json: opt.Json = False,
@@ -141,6 +146,8 @@ def bench(
     else:
         asked = {
             "splits": None if splits is None else parse_whole(splits, "--splits", 1),
+            "first": None if first is None else parse_whole(first, "--first", 0),
+            "seconds": None if seconds is None else parse_whole(seconds, "--seconds", 0),
             "tables": None if tables is None else tables.split(","),
             "methods": None if methods is None else methods.split(","),
             "workers": None if workers is None else parse_whole(workers, "--workers", 1),

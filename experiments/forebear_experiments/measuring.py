@@ -36,8 +36,9 @@ def run_bench(name: str | None, as_json: bool, options: Mapping[str, Any] | None
     if name not in BENCHES:
         raise InputError(f"there is no benchmark '{name}'. {near_miss(name, BENCHES)}")
     for option in options or {}:
-        if name not in WITH_OPTIONS:
-            raise InputError(f"--{option} belongs to `forebear bench {', '.join(WITH_OPTIONS)}`: leave it out")
+        if option not in WITH_OPTIONS.get(name, ()):
+            owners = [own for own, options in WITH_OPTIONS.items() if option in options]
+            raise InputError(f"--{option} belongs to `forebear bench {', '.join(owners)}`: leave it out")
     note(f"{name}: {BENCHES[name]}")
     started = time.perf_counter()
     with long_work(None, ""):

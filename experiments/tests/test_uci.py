@@ -10,8 +10,11 @@ import pandas as pd
 import pytest
 from scipy.stats import norm
 
+from forebear.data.table import read_columns
 from forebear.errors import InputError
-from forebear_experiments.benchmarks import uci
+from forebear.twin.fit import fit_twin
+from forebear.twin.settings import TwinSettings
+from forebear_experiments.benchmarks import conformal, corners, laws, uci
 from forebear_experiments.benchmarks.support.laws import METHODS, Told
 from forebear_experiments.benchmarks.support.uci_tables import TABLES
 
@@ -73,6 +76,70 @@ def test_it_runs_goes_on_and_names_what_is_left_out(
     assert len(out.read_text().splitlines()) == 4 and out.with_suffix(".png").is_file()
     monkeypatch.setattr(uci, "METHODS", {**METHODS, "ngboost": absent, "catboost": absent})
     assert uci.run(**asked)[:2] == rows[:2], "what is done is not done again"
+
+
+def test_a_run_that_ends_early_tells_the_splits_that_all_have_done(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fake(split: object, seed: int) -> dict[str, Told]:
+        rows = len(split.y_test)  # type: ignore[attr-defined]
+        return {"": Told(np.random.default_rng(seed).normal(size=(50, rows)), None, 0.1)}
+
+    monkeypatch.setattr(uci, "METHODS", {**METHODS, "ngboost": fake, "catboost": fake})
+    out = tmp_path / "pieces.jsonl"
+    asked = {"tables": ["wine"], "methods": ["ngboost", "catboost"], "out": out, "data": folder}
+    assert [row["splits"] for row in uci.run(**asked, first=3)[:2]] == [1, 1], "around the end: split 1 of 2"
+    uci.run(**{**asked, "methods": ["ngboost"]}, splits=2)
+    before = out.read_text()
+    rows = uci.run(**asked, splits=2, seconds=0)
+    assert [row["splits"] for row in rows[:2]] == [1, 1] and out.read_text() == before
+    assert {tuple(json.loads(line)["piece"][:2]) for line in before.splitlines()} == {("wine", 0), ("wine", 1)}
+
+
+def test_grades_and_rounded_values_are_covered_as_often_as_the_law_says() -> None:
+    rng = np.random.default_rng(0)
+    grades = rng.integers(3, size=4_000).astype(float)
+    told = uci.scored(Told(rng.integers(3, size=(400, 4_000)).astype(float), None, 1.0), grades)
+    assert abs(told["coverage"]["0.5"] - 0.5) < 0.03 and told["inside"] == 1.0
+    rounded = np.round(rng.normal(size=4_000))
+    exact = np.random.default_rng(1).uniform(-0.5, 0.5, size=(400, 4_000)) + rounded
+    told = uci.scored(Told(exact, None, 1.0), rounded, step=1.0)
+    assert abs(told["coverage"]["0.9"] - 0.9) < 0.02 and told["inside"] == 1.0
+
+
+def test_corners_are_asked_where_nothing_was_learned() -> None:
+    """A line with noise, learned up to its 85% quantile: outside it warns, and is wider than inside."""
+    rng = np.random.default_rng(0)
+    x = rng.exponential(3, size=(400, 2))
+    y = x[:, 0] + 0.5 * x[:, 1] + 0.3 * rng.normal(size=400)
+    own = corners.cut(x, y, "end", rng)
+    assert len(own.outside) == 60 and x[own.learn, 0].max() < x[own.outside, 0].min()
+    assert len(np.unique(np.concatenate(own))) == 400, "every row is somewhere, once"
+    corner = corners.cut(x, y, "corner", rng)
+    assert (x[corner.outside] > np.quantile(x, 0.65, axis=0)).all()
+    frame = pd.DataFrame(x, columns=["x0", "x1"]).assign(y=y)
+    table = read_columns(frame.iloc[own.learn], "the table", ["x0", "x1", "y"])
+    quick = TwinSettings.resolve({"steps": 300, "width": 16, "depth": 2})
+    twin = fit_twin(table, {"y": ["x0", "x1"]}, joint=False, settings=quick, seed=0)
+    inside, outside = (corners.judged(twin, frame.iloc[rows]) for rows in (own.inside, own.outside))
+    assert inside["warned"] == 0 and outside["warned"] > 0 and outside["crps"] > inside["crps"]
+
+
+def test_guaranteed_intervals_are_counted_over_splits(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fake(split: object, seed: int) -> dict[str, tuple[np.ndarray, np.ndarray]]:
+        rows = len(split.y_test)  # type: ignore[attr-defined]
+        return {"": (np.full(rows, -9.0 if seed else 9.0), np.full(rows, 9.0))}
+
+    monkeypatch.setattr(conformal, "METHODS", {"mapie": fake})
+    [row] = conformal.run(tables=["wine"], splits=2, data=folder)
+    assert row["what"] == "wine: mapie" and row["cover_90"] == 0.5 and row["cover_error"] == pytest.approx(0.5)
+
+
+def test_other_tables_are_refused_by_name_and_place(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="no table 'cell' in this benchmark: diabetes, cells"):
+        laws.run(tables=["cell"])
+    with pytest.raises(InputError, match="name the folder that holds sachs/ with --data"):
+        laws.run(tables=["cells"], methods=["boosted quantiles"], data=tmp_path)
 
 
 def test_without_data_it_says_where_to_get_them(tmp_path: Path) -> None:

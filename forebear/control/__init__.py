@@ -4,8 +4,9 @@ Each name comes from a file of its own; what needs an extra (gymnasium, mujoco, 
 that use it, so that planning needs none.
 """
 
+from forebear.control.choose import choose as choose
 from forebear.control.ensembles.pets import pets as pets
 from forebear.control.ensembles.planner import cem as cem
 from forebear.control.mpc import mpc as mpc
 
-__all__ = ["cem", "mpc", "pets"]
+__all__ = ["cem", "choose", "mpc", "pets"]

@@ -54,7 +54,7 @@ class ClosedLoop:
 
 
 def mpc(
-    dynamics: Twin | Step,
+    dynamics: Twin | Step | Sequence[Twin | Step],
     cost: Cost,
     bounds: Bounds | Sequence[tuple[float, float]] | None = None,
     *,
@@ -65,6 +65,7 @@ def mpc(
     iterations: int = 300,
     tolerance: float = 1e-3,
     names: Dynamics | None = None,
+    pessimism: float = 0.0,
 ) -> Mpc:
     """A controller that minimises the expected cost over the next steps, at every step anew.
 
@@ -74,7 +75,8 @@ def mpc(
 
     Arguments:
         dynamics: a twin whose columns are states and actions, preferably distilled; or a function (state, action,
-            noise) -> next state of one trajectory that JAX can trace, where noise is standard normal.
+            noise) -> next state of one trajectory that JAX can trace, where noise is standard normal. A list of
+            either is one system learned several times, as by twins with other seeds: plans are made for all of them.
         cost: a function (state, action) -> number of one trajectory.
         bounds: least and greatest value of each action: for a twin by name, by default the range of its data; for a
             function a list of pairs.
@@ -85,6 +87,8 @@ def mpc(
         iterations: of L-BFGS at most.
         tolerance: a plan is done when the norm of the gradient is so small.
         names: what the columns of a twin mean; None reads it from their names, as `Twin.rollout` does.
+        pessimism: of a list, how much it counts that the trainings disagree: the cost that is minimised is the mean
+            of theirs and so many of their deviations. Where nothing was learned they disagree most.
 
     >>> import jax.numpy as jnp
     >>> def step(state, action, noise):
@@ -100,12 +104,29 @@ def mpc(
         check_whole(name, value, 1)
     if not tolerance > 0:
         raise InputError(f"tolerance must be a number above 0; got {tolerance!r}")
-    model = model_of(dynamics, names, noise)
+    models = _models(dynamics, names, noise, pessimism)
+    model, first = models[0], dynamics[0] if isinstance(dynamics, Sequence) else dynamics
     for name, function in (("cost", cost), ("terminal", terminal)):
         if not (callable(function) or (name == "terminal" and function is None)):
             raise InputError(f"{name} must be a function of a state; got {function!r}")
-    low, high = _ends(dynamics, model, bounds).T
-    return Mpc(Problem(model, cost, terminal, low, high, horizon, scenarios, iterations, float(tolerance)))
+    low, high = _ends(first, model, bounds).T
+    sizes = (horizon, scenarios, iterations, float(tolerance))
+    return Mpc(Problem(model, cost, terminal, low, high, *sizes, tuple(models[1:]), float(pessimism)))
+
+
+def _models(dynamics: Any, names: Dynamics | None, noise: int | None, pessimism: Any) -> list[Model]:
+    """One model, or several trainings of one."""
+    several = list(dynamics) if isinstance(dynamics, Sequence) else [dynamics]
+    if isinstance(pessimism, bool) or not isinstance(pessimism, int | float) or not pessimism >= 0:
+        raise InputError(f"pessimism must be a number of at least 0; got {pessimism!r}")
+    if not several or (pessimism and len(several) < 2):
+        raise InputError("pessimism weighs how far several trainings disagree: give a list of twins, of other seeds")
+    models = [model_of(one, names, noise) for one in several]
+    if any(type(one) is not type(models[0]) or one.noise != models[0].noise for one in models):
+        raise InputError("dynamics: a list must hold one system learned several times, with the same columns")
+    if isinstance(models[0], TwinSteps) and any(getattr(one, "plan", None) != models[0].plan for one in models):
+        raise InputError("dynamics: the twins of a list must have the same columns")
+    return models
 
 
 def _ends(dynamics: Any, model: Model, bounds: Any) -> np.ndarray:

@@ -23,6 +23,9 @@ FinalCost = Callable[[Array], Any]
 """(state) -> number"""
 
 
+_NEXT_TO_NOTHING = 1e-12
+
+
 class Problem(eqx.Module):
     """What is planned: everything but the state from which, and the noise."""
 
@@ -36,6 +39,10 @@ class Problem(eqx.Module):
     scenarios: int = eqx.field(static=True)
     iterations: int = eqx.field(static=True)
     tolerance: float = eqx.field(static=True)
+    others: tuple[Model, ...] = ()
+    """further trainings of the same dynamics"""
+    pessimism: float = eqx.field(static=True, default=0.0)
+    """how much the deviation of the expected cost among the trainings counts, beside its mean"""
 
     def clip(self, actions: Float[Array, "*some actions"]) -> Float[Array, "*some actions"]:
         """Actions within their bounds."""
@@ -64,6 +71,17 @@ class Problem(eqx.Module):
         last = jax.vmap(jax.vmap(lambda one: _number(final(self.model.state(one)), "terminal")))(carried)
         return total + last.mean(axis=1)
 
+    def feared(
+        self, carried: Array, actions: Float[Array, "trials horizon actions"], noise: Array
+    ) -> Float[Array, " trials"]:
+        """The expected cost (trials,), and more where the trainings disagree about it."""
+        if not self.others:
+            return self.expected(carried, actions, noise)
+        alone = [eqx.tree_at(lambda own: own.model, self, model) for model in (self.model, *self.others)]
+        costs = jnp.stack([one.expected(carried, actions, noise) for one in alone])
+        # The root has no slope at zero, where all agree.
+        return costs.mean(axis=0) + self.pessimism * jnp.sqrt(costs.var(axis=0) + _NEXT_TO_NOTHING)
+
     def _paid(self, carried: Array, action: Array) -> Array:
         return _number(self.cost(self.model.state(carried), action), "cost")
 
@@ -73,7 +91,7 @@ class Problem(eqx.Module):
         noise = draw_noise(key, (self.horizon, trials, self.scenarios, self.model.noise))
 
         def objective(flat: Array) -> Array:
-            return self.expected(carried, flat.reshape(warm.shape), noise)
+            return self.feared(carried, flat.reshape(warm.shape), noise)
 
         flat = warm.reshape(trials, -1)
         return minimise(objective, flat, iterations=self.iterations, tolerance=self.tolerance)

@@ -25,10 +25,11 @@ from forebear.twin.knots import LATENTS, MIXED, mixed, rows_line
 from forebear.twin.law import Part, TwinLaw
 from forebear.twin.mass import log_normal
 from forebear.twin.model import TwinModel
+from forebear.twin.quantiles import QuantileModel
 from forebear.twin.stacking import straightened
 
 # Rows whose tables are made at once.
-_ROWS = 4_096
+_ROWS, _MIXED_ROWS = 4_096, 512
 # A forest's law is widened by this share of its own spread, and by this much of the target's: it ends where its
 # values end, and may sit on one of them.
 _SOFTER, _LEAST_WIDTH = 0.1, 1e-3
@@ -94,6 +95,9 @@ def _tables(model: TwinModel, x: Array) -> Array:
 def member_tables(model: TwinModel, x: Float[np.ndarray, "rows inputs"]) -> Float[np.ndarray, "members rows latents"]:
     """The table of each member at each row."""
 
+    if isinstance(model, QuantileModel):
+        return model.tables(x)
+
     def asked(rows: Array) -> tuple[Array]:
         return (jnp.swapaxes(_tables(model, rows), 0, 1),)
 
@@ -118,13 +122,16 @@ class Blend:
     """of the ensembles in their order, the forest and the marginal law"""
     knots: np.ndarray
     """(2, knots) the map of latents that held-out rows asked for"""
+    reach: np.ndarray
+    """(3, features) the ends of the data, and how far the target moves with each: correlations"""
 
     def table(self, features: Float[np.ndarray, "rows features"]) -> Float[np.ndarray, "rows mixed"]:
         """The mixture's values at the latents `MIXED`, before they are straightened."""
-        tables, shares = self.parts(features)
-        return mix(tables, np.repeat(self.weights / [len(own) for own in tables], [len(own) for own in tables]))
+        tables = self.parts(features)
+        told = mix(tables, np.repeat(self.weights / [len(own) for own in tables], [len(own) for own in tables]))
+        return told + unknown(self.reach, features)[:, None] * MIXED
 
-    def parts(self, features: Float[np.ndarray, "rows features"]) -> tuple[list[np.ndarray], int]:
+    def parts(self, features: Float[np.ndarray, "rows features"]) -> list[np.ndarray]:
         """The tables of each law: (members, rows, latents), one by one."""
         found = [member_tables(model, features) for model in self.plain]
         if self.assistants is not None:
@@ -134,7 +141,7 @@ class Blend:
             found.append(forest_table(forest_values(self.forest, features))[None])
         if len(self.marginal):
             found.append(np.broadcast_to(self.marginal, (1, len(features), len(LATENTS))))
-        return found, len(found)
+        return found
 
     def assisted_tables(self, features: np.ndarray, told: np.ndarray) -> list[np.ndarray]:
         """The tables of the networks that are told summaries (rows, summaries)."""
@@ -145,6 +152,32 @@ class Blend:
         ]
 
 
+def reach_of(
+    features: Float[np.ndarray, "rows features"], y: Float[np.ndarray, " rows"]
+) -> Float[np.ndarray, "3 features"]:
+    """The least and the greatest value of each feature, and how closely the target follows it."""
+    x = features - features.mean(axis=0)
+    moves = np.abs(x.T @ (y - y.mean())) / np.maximum(np.linalg.norm(x, axis=0) * np.linalg.norm(y - y.mean()), 1e-30)
+    return np.stack([features.min(axis=0), features.max(axis=0), moves]).astype(float)
+
+
+def unknown(
+    reach: Float[np.ndarray, "3 features"], features: Float[np.ndarray, "rows features"]
+) -> Float[np.ndarray, " rows"]:
+    """The spread that is added beyond the data: how far the target may have moved since their ends, in deviations.
+
+    Trees stay where they are beyond the last row, and networks that hear them agree with them: without this they
+    would be sure there.
+
+    >>> reach = np.array([[-1.0, -1.0], [1.0, 1.0], [0.9, 0.0]])
+    >>> unknown(reach, np.array([[0.0, 9.0], [3.0, 0.0]])).tolist()
+    [0.0, 1.8]
+    """
+    low, high, moves = reach
+    beyond = np.maximum(np.maximum(low - features, features - high), 0.0)
+    return np.sqrt(((beyond * moves) ** 2).sum(axis=1))
+
+
 def assisted_table(
     model: TwinModel, features: np.ndarray, told: np.ndarray, centre: np.ndarray, spread: float
 ) -> Float[np.ndarray, "members rows latents"]:
@@ -153,17 +186,11 @@ def assisted_table(
     return centre[:, None] + spread * tables
 
 
-def mix(
-    tables: list[np.ndarray], weights: Float[np.ndarray, " laws"], rows: int = 1_024
-) -> Float[np.ndarray, "rows mixed"]:
-    """The table of the mixture of all members of all laws."""
-    every = np.concatenate(tables)
-
-    def asked(part: Array) -> tuple[Array]:
-        return (mixed(jnp.swapaxes(part, 0, 1), jnp.asarray(weights, jnp.float32)),)
-
-    [told] = in_pieces(asked, lambda piece: (np.swapaxes(every[:, piece], 0, 1),), every.shape[1], len(every))
-    return told
+def mix(tables: list[np.ndarray], weights: Float[np.ndarray, " laws"]) -> Float[np.ndarray, "rows mixed"]:
+    """The table of the mixture of all members of all laws, in pieces of bounded memory."""
+    rows = tables[0].shape[1]
+    pieces = [slice(start, start + _MIXED_ROWS) for start in range(0, max(rows, 1), _MIXED_ROWS)]
+    return np.concatenate([mixed(np.concatenate([own[:, part] for own in tables]), weights) for part in pieces])
 
 
 @final
@@ -221,6 +248,8 @@ class BlendLaw(TwinLaw):
         for start in range(0, max(len(x), 1), _ROWS):
             rows = slice(start, min(start + _ROWS, len(x)))
             for i, blend in enumerate(self.blends):
-                values = blend.table(features[rows]) * self.scale[i] + self.centre[i]
+                # Often one row is asked about many times, as for a density: it is answered once.
+                different, place = np.unique(features[rows], axis=0, return_inverse=True)
+                values = (blend.table(different) * self.scale[i] + self.centre[i])[place]
                 latents = np.broadcast_to(straightened(blend.knots, MIXED), values.shape)
                 yield rows, i, latents, values

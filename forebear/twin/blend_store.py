@@ -18,6 +18,7 @@ from forebear.twin.model import TwinModel
 from forebear.twin.quantiles import QuantileModel
 from forebear.twin.spline import SplineModel
 
+_ARRAYS = ("marginal", "weights", "knots", "reach")
 _TREES = tuple(one.name for one in fields(Trees))
 _WORDS = {"spline": SplineModel, "quantiles": QuantileModel}
 
@@ -53,7 +54,7 @@ def blend_arrays(law: BlendLaw) -> dict[str, np.ndarray]:
     found: dict[str, np.ndarray] = {}
     for place, blend in enumerate(law.blends):
         here = f"blend.{place}"
-        found |= {f"{here}.{name}": np.asarray(getattr(blend, name)) for name in ("marginal", "weights", "knots")}
+        found |= {f"{here}.{name}": np.asarray(getattr(blend, name)) for name in _ARRAYS}
         for word, models in (("plain", blend.plain), ("assisted", blend.assisted)):
             for number, model in enumerate(models):
                 found |= _network_arrays(f"{here}.{word}.{number}", model.networks)
@@ -105,13 +106,15 @@ def _blend(record: Mapping[str, Any], arrays: Mapping[str, np.ndarray], here: st
         assistants = Assistants(mean, folds, grown, arrays[f"{here}.base"], spread)
         if folds < 1 or not np.isfinite(spread) or assistants.base.shape != (3,):
             raise ValueError("damaged blend")
-    marginal, weights, knots = (arrays[f"{here}.{name}"] for name in ("marginal", "weights", "knots"))
+    # Twins of 0.4 do not know how far their data reach: nothing is outside.
+    marginal, weights, knots, reach = (arrays.get(f"{here}.{name}", np.zeros((3, features))) for name in _ARRAYS)
     parts = len(plain) + len(assisted) + bool(record["forest"]) + bool(len(marginal))
-    whole = all(np.isfinite(array).all() for array in (marginal, weights, knots))
-    if not (whole and weights.shape == (parts,) and len(knots) == 2 and len(marginal) in (0, len(LATENTS))):
+    whole = all(np.isfinite(array).all() for array in (marginal, weights, knots, reach))
+    shapes = weights.shape == (parts,) and len(knots) == 2 and reach.shape == (3, features)
+    if not (whole and shapes and len(marginal) in (0, len(LATENTS))):
         raise ValueError("damaged blend")
     forest = grown if record["forest"] else None
-    return Blend(tuple(plain), tuple(assisted), assistants, forest, marginal, weights, knots)
+    return Blend(tuple(plain), tuple(assisted), assistants, forest, marginal, weights, knots, reach)
 
 
 def _model(record: Mapping[str, Any], arrays: Mapping[str, np.ndarray], here: str, inputs: int) -> TwinModel:

@@ -24,7 +24,8 @@ if TYPE_CHECKING:
     from forebear.twin.twin import Twin
 
 _ACTIVATION = "silu"
-_WIDTH, _DEPTH = 48, 2
+# Width and depth: of the student of a smooth flow, and of one that has to follow trees too.
+_SMALL, _LARGE = (48, 2), (96, 3)
 _STEPS, _REACH = 12, 4.0
 # Latents of a row in the lessons; their spread is a little above one, so that the tails are well taught.
 _DRAWS, _SPREAD = 8, 1.25
@@ -55,15 +56,20 @@ def distil(twin: Twin, rows: int, steps: int, seed: int, tick: Callable[[float],
 
 
 def _places(twin: Twin, rows: int, rng: np.random.Generator) -> np.ndarray:
-    """Inputs to ask about: rows of the data, half of them moved a little, a tenth of them outwards."""
+    """Inputs to ask about: rows of the data, a share of them moved a little, a tenth of them outwards."""
     x = twin.rows[rng.integers(len(twin.rows), size=rows)]
     nudges = [kind_named(column.kind).nudge(column) for column in twin.columns]
     scale = np.array([nudge.spread for nudge in nudges])
     centre = np.array([c.centre for c in twin.columns])
-    moved = x + rng.normal(size=x.shape) * scale * (rng.random((rows, 1)) < 0.5)
+    moved = x + rng.normal(size=x.shape) * scale * (rng.random((rows, 1)) < _share_moved(twin))
     outwards = np.where(rng.random((rows, 1)) < 0.1, 1.2, 1.0)
     open_ended = np.array([nudge.outwards for nudge in nudges], bool)
     return np.where(open_ended, centre + outwards * (moved - centre), moved)
+
+
+def _share_moved(twin: Twin) -> float:
+    """Half; of a law with trees in it fewer, as it is rough between the rows of the data, and hard to learn there."""
+    return 0.25 if "networks" in twin.law.lacks else 0.5
 
 
 def _latents(shape: tuple[int, ...], rng: np.random.Generator, spread: float) -> np.ndarray:
@@ -87,7 +93,8 @@ def _learn_map(
     """Least squares: the student's quantile map to the teacher's."""
     pairs = np.concatenate([lessons.z, lessons.y]).transpose(2, 1, 0)
     encoder_mask = _masks(twin)
-    networks = _train(_map_loss, lessons.x, pairs, encoder_mask, settings, rng, tick)
+    size = _LARGE if "networks" in twin.law.lacks else _SMALL
+    networks = _train(_map_loss, lessons.x, pairs, encoder_mask, size, settings, rng, tick)
     return SplineModel(networks, _REACH, autoregressive=False)
 
 
@@ -106,7 +113,7 @@ def _learn_law(
     count = y.shape[1]
     x = np.concatenate([lessons.x, y.astype(np.float32)], axis=1)
     masks = np.concatenate([np.ones((count, lessons.x.shape[1])), np.tril(np.ones((count, count)), -1)], axis=1)
-    networks = _train(_law_loss, x, y.T[:, :, None], masks, settings, rng, tick)
+    networks = _train(_law_loss, x, y.T[:, :, None], masks, _SMALL, settings, rng, tick)
     return SplineModel(networks, _REACH, autoregressive=True)
 
 
@@ -122,12 +129,13 @@ def _train(
     x: np.ndarray,
     y: np.ndarray,
     masks: np.ndarray,
+    size: tuple[int, int],
     settings: FlowSettings,
     rng: np.random.Generator,
     tick: Callable[[float], None],
 ) -> Network:
     """One network per target on x (rows, features) and y (targets, rows, some)."""
-    sizes = {"width": _WIDTH, "depth": _DEPTH, "activation": _ACTIVATION}
+    sizes = {"width": size[0], "depth": size[1], "activation": _ACTIVATION}
     models = stack([Network.fresh(x.shape[1], 1 + 2 * _STEPS, rng=rng, **sizes) for _ in y])
     seed = int(rng.integers(2**31))
     data = Rows(x, y.astype(np.float32))

@@ -25,6 +25,8 @@ Outside = Literal["warn", "raise", "ignore"]
 # A row this far beyond the data, in deviations of an input, is worth a word; new rows lie a little outside all the
 # time.
 FAR = 0.5
+# More inputs than this are not looked at in pairs.
+_MOST_PAIRED = 40
 _CELLS = 64
 # Cells of equal mass under a normal this much wider than the latent: finer in the tails, which a mean feels.
 _WIDER = 1.4
@@ -78,22 +80,81 @@ def conformal_latents(aside: Float[np.ndarray, "rows targets"], level: float) ->
 
 
 def check_outside(twin: Twin, x: np.ndarray, outside: str) -> None:
-    """Warn of rows far beyond the data, or refuse them."""
+    """Warn of rows far beyond the data, or refuse them: beyond the ends of an input, or in an empty corner of two."""
     if outside not in ("warn", "raise", "ignore"):
         raise InputError(f"outside must be 'warn', 'raise' or 'ignore'; got {outside!r}")
     if outside == "ignore" or not len(x):
         return
-    low, high = twin.ends
-    beyond = np.maximum(low - x, x - high) / np.array([column.scale for column in twin.columns])
-    far = beyond > FAR
-    if not far.any():
+    said = _beyond_ends(twin, x) or _in_a_corner(twin, x)
+    if said is None:
         return
-    row, place = np.unravel_index(int(np.argmax(beyond)), beyond.shape)
-    more = f", and {int(far.any(axis=1).sum()) - 1} more rows" if far.any(axis=1).sum() > 1 else ""
-    said = (
-        f"given: '{twin.inputs[place]}' is {x[row, place]:g} in row {row + 1}{more}, where the data end at "
-        f"{low[place]:g} and {high[place]:g}: what the twin says there is a guess"
-    )
     if outside == "raise":
         raise InputError(f"{said}; outside='ignore' asks for it all the same")
     warnings.warn(f"{said} (outside='ignore' silences this)", stacklevel=3)
+
+
+def _beyond_ends(twin: Twin, x: np.ndarray) -> str | None:
+    low, high = twin.ends
+    beyond = np.maximum(low - x, x - high) / np.array([column.scale for column in twin.columns])
+    far = int((beyond > FAR).any(axis=1).sum())
+    if not far:
+        return None
+    row, place = np.unravel_index(int(np.argmax(beyond)), beyond.shape)
+    return (
+        f"given: '{twin.inputs[place]}' is {x[row, place]:g} in row {row + 1}{_more(far)}, where the data end at "
+        f"{low[place]:g} and {high[place]:g}: what the twin says there is a guess"
+    )
+
+
+def _in_a_corner(twin: Twin, x: np.ndarray) -> str | None:
+    """Of inputs within their ends: two whose sum or difference, in deviations, goes beyond that of all data."""
+    places, extents = twin.corners
+    units = _units(twin, x, places)
+    worst, at = np.zeros(len(x)), np.zeros(len(x), int)
+    for number, (i, j, low, high) in enumerate(extents):
+        both = _diagonals(units, int(i), int(j))
+        beyond = np.maximum(low - both, both - high).max(axis=0)
+        at, worst = np.where(beyond > worst, number, at), np.maximum(beyond, worst)
+    far = int((worst > FAR).sum())
+    if not far:
+        return None
+    row = int(np.argmax(worst))
+    names = [places[int(extents[at[row]][k])] for k in (0, 1)]
+    told = " and ".join(f"'{twin.inputs[place]}' {x[row, place]:g}" for place in names)
+    return (
+        f"given: {told} in row {row + 1}{_more(far)} do not occur together in the data: what the twin says there is "
+        "a guess"
+    )
+
+
+def _more(far: int) -> str:
+    return f", and {far - 1} more rows" if far > 1 else ""
+
+
+Extent = tuple[int, int, np.ndarray, np.ndarray]
+"""two inputs, and the ends (2, 1) of their sum and difference in the data"""
+
+
+def corners_of(twin: Twin) -> tuple[list[int], list[Extent]]:
+    """Which inputs have ends, by place, and of each two of them how far the data reach along both diagonals."""
+    low, high = twin.ends
+    places = [int(place) for place in np.flatnonzero(np.isfinite(low) & np.isfinite(high))][:_MOST_PAIRED]
+    units = _units(twin, twin.rows, places)
+    found: list[Extent] = []
+    for i, j in zip(*np.triu_indices(len(places), 1), strict=True):
+        both = _diagonals(units, int(i), int(j))
+        found.append((int(i), int(j), both.min(axis=1, keepdims=True), both.max(axis=1, keepdims=True)))
+    return places, found
+
+
+def _units(twin: Twin, x: np.ndarray, places: list[int]) -> np.ndarray:
+    """Values (inputs, rows) of some inputs, in deviations from their centres."""
+    columns = [twin.columns[place] for place in places]
+    return np.array([(x[:, p] - c.centre) / c.scale for p, c in zip(places, columns, strict=True)]).reshape(
+        -1, len(x)
+    )
+
+
+def _diagonals(units: np.ndarray, i: int, j: int) -> np.ndarray:
+    """Sum and difference (2, rows) of two inputs, of unit length."""
+    return np.stack([units[i] + units[j], units[i] - units[j]]) / np.sqrt(2)

@@ -22,6 +22,39 @@ def crps(draws: Num[np.ndarray, "n rows"], y: Num[np.ndarray, " rows"]) -> Float
     return np.abs(draws - y).mean(axis=0) - 0.5 * pairs
 
 
+LEVELS = (0.5, 0.8, 0.9, 0.95)
+"""of the central intervals whose coverage is counted"""
+
+
+def pit(
+    draws: Num[np.ndarray, "n rows"], y: Num[np.ndarray, " rows"], rng: np.random.Generator, step: float = 0.0
+) -> Float[np.ndarray, " rows"]:
+    """The place of each observation (rows,) among its draws (n, rows), uniform on (0, 1) when the law is right.
+
+    Among draws that equal it, as those of grades do, its place is drawn; and where observations were rounded to
+    multiples of `step`, so is the value that was rounded. Else even a law that is right would seem too wide: the
+    interval from grade 5 to grade 6 holds more than it was asked for, and a law that knows a rounded value exactly
+    holds its cell.
+
+    >>> rng = np.random.default_rng(0)
+    >>> coins = pit(np.tile([[0.0], [1.0]], (50, 2_000)), rng.integers(2, size=2_000).astype(float), rng)
+    >>> bool(np.abs(np.quantile(coins, [0.25, 0.5, 0.75]) - [0.25, 0.5, 0.75]).max() < 0.05)
+    True
+    """
+    y = y + step * (rng.random(y.shape) - 0.5) if step else y
+    below, ties = (draws < y).sum(axis=0), (draws == y).sum(axis=0)
+    return (below + rng.random(y.shape) * (ties + 1)) / (len(draws) + 1)
+
+
+def coverage(places: Float[np.ndarray, " rows"]) -> dict[float, float]:
+    """Of each level in `LEVELS` the share of places (`pit`) inside the central interval.
+
+    >>> coverage(np.array([0.01, 0.3, 0.5, 0.9]))
+    {0.5: 0.5, 0.8: 0.75, 0.9: 0.75, 0.95: 0.75}
+    """
+    return {level: float((np.abs(2 * places - 1) <= level).mean()) for level in LEVELS}
+
+
 def wasserstein(draws: Num[np.ndarray, "n rows"], exact: Num[np.ndarray, "n rows"]) -> Float[np.ndarray, " rows"]:
     """Wasserstein-1 (rows,) between two equally large samples (n, rows) of each row's law.
 

@@ -11,9 +11,8 @@ from forebear.twin.knots import masses
 # Weights below this are noise, and cost storage and time.
 _LEAST_WEIGHT = 0.03
 _STEPS = 3_000
-# The map of the latents follows the held-out rows with a share of half of rows / (rows + this): the same rows have
-# chosen weights and stopped trainings, and the ensemble of all folds is a little wiser than what they judged.
-_BELIEVED, _PRIOR_ROWS = 0.5, 100
+# The map of the latents follows the held-out rows with a share of rows / (rows + this): few of them know little.
+_PRIOR_ROWS = 100
 # Between its outermost knots a map is learned; each has so many held-out rows at least beyond it.
 _MOST_KNOTS, _ROWS_BEYOND = 15, 12
 
@@ -67,7 +66,7 @@ def straightening(z: Float[np.ndarray, " rows"]) -> Float[np.ndarray, "2 knots"]
     The map is drawn towards none at all, the more so the fewer the rows. Beyond its ends it is a shift.
 
     >>> knots = straightening(2 * np.random.default_rng(0).normal(size=5_000))
-    >>> bool(1.0 < np.interp(2.0, *knots) < 1.5)  # half way from 2 to 1, in the map's own terms
+    >>> bool(0.9 < np.interp(2.0, *knots) < 1.1)
     True
     """
     rows = len(z)
@@ -77,7 +76,7 @@ def straightening(z: Float[np.ndarray, " rows"]) -> Float[np.ndarray, "2 knots"]
     edge = _ROWS_BEYOND / rows
     levels = np.linspace(edge, 1 - edge, count)
     wanted, seen = ndtri(levels), np.quantile(z, levels)
-    believed = _BELIEVED * rows / (rows + _PRIOR_ROWS)
+    believed = rows / (rows + _PRIOR_ROWS)
     seen = wanted + believed * (seen - wanted)
     # Ties among the latents, or a gap, must not make the map flat.
     seen = np.maximum.accumulate(seen - 0.05 * wanted) + 0.05 * wanted

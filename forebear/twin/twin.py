@@ -27,7 +27,15 @@ from forebear.twin.dynamics import Dynamics
 from forebear.twin.encode import OutputCode
 from forebear.twin.export import export, export_onnx
 from forebear.twin.given import read_matrix
-from forebear.twin.intervals import Outside, check_level, check_outside, conformal_latents, mean_rule
+from forebear.twin.intervals import (
+    Extent,
+    Outside,
+    check_level,
+    check_outside,
+    conformal_latents,
+    corners_of,
+    mean_rule,
+)
 from forebear.twin.labelled import long_table
 from forebear.twin.law import ForeignLaw, ModelLaw, Part, TwinLaw
 from forebear.twin.model import TwinModel
@@ -267,6 +275,11 @@ class Twin:
         low, high = self.ends
         return np.max(np.maximum(low - x, x - high) / self._scale, axis=1, initial=0.0)
 
+    @cached_property
+    def corners(self) -> tuple[list[int], list[Extent]]:
+        """How far the data reach along the diagonals of every two inputs, for warnings about empty corners."""
+        return corners_of(self)
+
     def core(self) -> Core:
         """The twin as a pure JAX function, for rollouts and planners that compile it into their own loops.
 
@@ -365,15 +378,21 @@ class Twin:
         return plot_law(self, given, target, ax)
 
     def export(self, file: str | Path) -> None:
-        """Write the twin for another program, in the format that the ending names; `.onnx`: see `export_onnx`."""
-        export(self, file)
+        """Write the twin for another program, in the format that the ending names; `.onnx`: see `export_onnx`.
+
+        Of a blend its student is written (`distil`), which is made on the first call and kept.
+        """
+        export(self._student if isinstance(self.model, BlendLaw) else self, file)
 
     def export_onnx(self, file: str | Path) -> None:
-        """Write a distilled twin as an ONNX graph, for use without forebear; needs the extra `onnx`.
+        """Write a distilled twin, or the student of a blend, as an ONNX graph; needs the extra `onnx`.
 
         Its inputs are x (rows, inputs), raw numbers with categories as codes, and standard normal z (rows, targets);
         its output is y (rows, targets). All are single precision.
         """
+        if isinstance(self.model, BlendLaw):
+            self._student.export_onnx(file)
+            return
         self.demand("networks", "export_onnx")
         self.demand("pull", "export_onnx")
         export_onnx(self, file)

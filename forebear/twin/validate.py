@@ -17,17 +17,15 @@ from forebear.discovery.dependence import Features, HostTest, all_latent_feature
 from forebear.discovery.residuals import features
 from forebear.errors import InputError, near_miss
 from forebear.twin.given import read_matrix
-from forebear.twin.scores import binned_wasserstein, crps, mean_interval, wasserstein
+from forebear.twin.scores import binned_wasserstein, coverage, crps, mean_interval, pit, wasserstein
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
     from forebear.flow.sampler import Law
-    from forebear.twin.twin import Twin
+    from forebear.twin.twin import Target, Twin
 
-LEVELS = (0.5, 0.8, 0.9, 0.95)
-"""of the central intervals whose coverage is counted"""
 _DRAWS = 200
 _BINS = 10
 _EXACT_ROWS, _EXACT_DRAWS = 1_000, 1_000
@@ -121,24 +119,25 @@ def validate(twin: Twin, held_out: Any, *, full: Twin | None, exact: Any, seed: 
     # The latents of a joint law belong to no target alone, and some laws have no way back to them: there a value's
     # place is that among the draws.
     if twin.law_rises and "pull" not in twin.law.lacks:
-        z = twin.latent(frame, y, seed=seed)
-        pit = ndtr(z)
+        z = twin.latent(frame, _unrounded(twin, y, rng), seed=seed)
+        places = ndtr(z)
     else:
-        pit = _ranks(draws, y, rng)
+        steps = [_step(target) for target in twin.outputs]
+        places = np.stack([pit(draws[..., i], y[:, i], rng, step) for i, step in enumerate(steps)], axis=1)
         own = twin.joint and "pull" not in twin.law.lacks and twin.law.latents == y.shape[1]
-        z = twin.latent(frame, y, seed=seed) if own else ndtri(np.clip(pit, 1e-9, 1 - 1e-9))
+        z = twin.latent(frame, y, seed=seed) if own else ndtri(np.clip(places, 1e-9, 1 - 1e-9))
     losses = np.stack([crps(draws[..., i], y[:, i]) for i in range(y.shape[1])], axis=1)
     others = None if full is None else _losses_of_full(twin, full, frame, y, seed)
     distances = _binned(twin, draws, y) if exact is None else _exact(twin, exact, frame, rng)
     verdicts = _independence(twin, frame, z, rng)
     scores = {}
     for i, target in enumerate(twin.targets):
-        uniform = kstest(pit[:, i], "uniform")
+        uniform = kstest(places[:, i], "uniform")
         scores[target] = Scores(
             float(losses[:, i].mean()),
             mean_interval(losses[:, i], rng),
             *distances[i],
-            {level: float((np.abs(2 * pit[:, i] - 1) <= level).mean()) for level in LEVELS},
+            coverage(places[:, i]),
             float(uniform.statistic),
             float(uniform.pvalue),
             *verdicts[i],
@@ -148,13 +147,17 @@ def validate(twin: Twin, held_out: Any, *, full: Twin | None, exact: Any, seed: 
             worse = losses[:, i] - others[:, i]
             better = {"worse_by": float(worse.mean()), "worse_interval": mean_interval(worse, rng)}
             scores[target] = replace(scores[target], **better)
-    return Validation(scores, pit, len(y), exact is not None)
+    return Validation(scores, places, len(y), exact is not None)
 
 
-def _ranks(draws: np.ndarray, y: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """PIT values (rows, targets) from draws (n, rows, targets), drawn between the ranks of ties."""
-    below, ties = (draws < y).sum(axis=0), (draws == y).sum(axis=0)
-    return (below + rng.random(y.shape) * (ties + 1)) / (len(draws) + 1)
+def _step(target: Target) -> float:
+    """What the values of a target were rounded to; 0 where they were not, and where their latents say it already."""
+    return target.dequantiser.step if target.dequantiser.kind == "continuous" else 0.0
+
+
+def _unrounded(twin: Twin, y: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Values (rows, targets) as they may have been before they were rounded; `scores.pit` says why."""
+    return y + np.array([_step(target) for target in twin.outputs]) * (rng.random(y.shape) - 0.5)
 
 
 def _losses_of_full(twin: Twin, full: Twin, frame: pd.DataFrame, y: np.ndarray, seed: int) -> np.ndarray:

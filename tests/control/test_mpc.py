@@ -178,6 +178,16 @@ def test_a_twin_plans_for_many_starts(twin: Twin) -> None:
     assert told.states.shape == (3, 5, 1)
 
 
+def test_trainings_that_agree_plan_as_one(twin: Twin) -> None:
+    def planned(dynamics: Any, **more: float) -> np.ndarray:
+        controller = fb.control.mpc(
+            dynamics, lambda state, action: 1 - jnp.cos(state[0]), horizon=3, scenarios=4, iterations=5, **more
+        )
+        return controller.plan(LAGS.table.head(2)).actions
+
+    np.testing.assert_allclose(planned([twin, twin], pessimism=2.0), planned(twin), atol=1e-6)
+
+
 def _counts() -> Twin:
     rng = np.random.default_rng(0)
     table = pd.DataFrame({"x": rng.normal(size=300), "u": rng.choice(["a", "b"], 300)})
@@ -244,3 +254,39 @@ def test_the_swing_up_of_the_page_is_the_example_and_runs(monkeypatch: pytest.Mo
     monkeypatch.setattr(Mpc, "simulate", short)
     runpy.run_path(str(script))
     assert steps == [100]
+
+
+def test_pessimism_prefers_what_all_trainings_agree_on() -> None:
+    """Two guesses of a gain, 1 and 3, towards 1: the mean cost is least at 0.4, and both cost the same at 0.5."""
+
+    def learned(gain: float) -> Any:
+        return lambda state, action, noise: state + gain * action
+
+    def planned(pessimism: float) -> float:
+        controller = fb.control.mpc(
+            [learned(1.0), learned(3.0)],
+            lambda state, action: 0.0,
+            [(-2.0, 2.0)],
+            noise=0,
+            terminal=lambda state: jnp.sum((state - 1) ** 2),
+            horizon=1,
+            scenarios=1,
+            pessimism=pessimism,
+        )
+        return float(controller.plan([[0.0]]).actions[0, 0, 0])
+
+    assert planned(0.0) == pytest.approx(0.4, abs=0.01)
+    assert planned(3.0) == pytest.approx(0.5, abs=0.02)
+
+
+def test_pessimism_needs_several_trainings_of_one_system() -> None:
+    def step(state: Any, action: Any, noise: Any) -> Any:
+        return state
+
+    def cost(state: Any, action: Any) -> Any:
+        return 0.0
+
+    with pytest.raises(InputError, match="give a list of twins"):
+        fb.control.mpc(step, cost, [(0.0, 1.0)], noise=0, pessimism=1.0)
+    with pytest.raises(InputError, match="at least 0"):
+        fb.control.mpc([step, step], cost, [(0.0, 1.0)], noise=0, pessimism=-1.0)

@@ -32,6 +32,8 @@ from forebear.report.page import as_data
 from forebear.report.sentences import answers, plain
 from forebear.report.verdicts import rows_told, verdict_told
 from forebear.report.weights import pack_short
+from forebear.twin.blend import BlendLaw
+from forebear.twin.blend_fit import Sizes
 from forebear.twin.validate import Scores, Validation
 
 Cli = Callable[..., tuple[int, str, str]]
@@ -306,6 +308,23 @@ def test_laws_are_fitted_and_judged_on_rows_set_aside(found: fb.Found, tmp_path:
     calibration = data["targets"][0]["calibration"]
     assert calibration["worseInterval"][0] <= calibration["worse"] <= calibration["worseInterval"][1]
     assert data["targets"][0]["student"] > 0 and data["twin"]["laws"]["y"]["inputs"] == [0]
+
+
+def test_the_page_serves_the_law_of_a_blend(found: fb.Found, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the sliders compute is what the blend's student says, and the student is near the blend."""
+    assert found.table is not None
+    short = {"steps": 60, "width": 16, "depth": 2}
+    usual = Sizes.of(400)
+    small = Sizes(1, replace(usual.plain, **short), replace(usual.assisted, **short), 4)
+    monkeypatch.setattr(Sizes, "of", classmethod(lambda cls, rows: small))
+    usually = fb.Twin.distil
+    monkeypatch.setattr(fb.Twin, "distil", lambda own, **_: usually(own, rows=1_024, steps=400, progress=False))
+    blend = found.twin(progress=False)
+    assert isinstance(blend.law, BlendLaw)
+    found.report(tmp_path / "r.html", blend, progress=False)
+    data = document(tmp_path / "r.html")
+    assert list(data["twin"]["laws"]) == ["y", "w"] and data["judged"]["rows"] == 80
+    assert 0 < data["targets"][0]["student"] < 0.2, "Wasserstein-1 to the blend, in deviations"
 
 
 def test_no_twin(found: fb.Found, tmp_path: Path) -> None:

@@ -98,3 +98,20 @@ def test_rows_outside_the_data_are_told_or_refused(twin: Twin, method: str) -> N
         ask({"x": 1.01, "k": "a"}, *more)
     with pytest.raises(InputError, match="outside must be 'warn', 'raise' or 'ignore'"):
         ask(far, *more, outside="maybe")
+
+
+def test_a_corner_that_the_data_leave_empty_is_told_though_each_input_is_inside() -> None:
+    rng = np.random.default_rng(0)
+    a = rng.uniform(0, 1, size=(3_000, 2))
+    a = a[(a < 0.6).any(axis=1)]
+    frame = pd.DataFrame(a, columns=["a", "b"]).assign(y=a[:, 0] + 0.1 * rng.normal(size=len(a)))
+    table = read_columns(frame, "the table", list(frame.columns))
+    own = fit_twin(table, {"y": ["a", "b"]}, joint=False, settings=TwinSettings.resolve({**TINY, "steps": 5}), seed=0)
+    with pytest.warns(UserWarning, match=r"'a' 0.95 and 'b' 0.95 in row 2 do not occur together"):
+        own.quantile({"a": [0.5, 0.95], "b": [0.5, 0.95]}, 0.5)
+    with pytest.raises(InputError, match="do not occur together"):
+        own.mean({"a": 0.95, "b": 0.95}, outside="raise")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        own.mean({"a": [0.95, 0.1, 0.5], "b": [0.3, 0.95, 0.6]})
+        own.mean({"a": 0.95, "b": 0.95}, outside="ignore")

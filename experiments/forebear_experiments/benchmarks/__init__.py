@@ -26,6 +26,9 @@ BENCHES = {
     "size": "seconds and peak memory against the rows of a Parquet file, up to ten million (minutes)",
     "noise": "how often an input is kept for a target that is pure noise (twenty minutes)",
     "uci": "CRPS, log score, coverage, seconds on eight real tables, beside other learners of laws (up to hours)",
+    "laws": "the same learners on tables that no recipe was chosen by (minutes)",
+    "conformal": "coverage and width of intervals with a guarantee, beside MAPIE, on small real tables (ten minutes)",
+    "corners": "warnings, widening and coverage outside the data: real tables without an end or a corner (minutes)",
     "surrogate": "Lorenz-63 dx1: W1 of the flow and of kernel surrogates, beside the published table (ten minutes)",
     "twin": "coverage of twins, their distance to exact laws, and the speed of distilled ones (minutes)",
     "langevin": "stationary law and rate of well changes of a twin's trajectories in a double well (minutes)",
@@ -37,8 +40,14 @@ BENCHES = {
     "cost": "seconds of certified selection beside those of the published rule (minutes)",
 }
 """name -> what it measures"""
-WITH_OPTIONS = ("uci",)
-"""those whose `run` takes what the command line can say"""
+_COMMON = ("tables", "workers", "out", "data")
+WITH_OPTIONS = {
+    "uci": (*_COMMON, "splits", "first", "methods", "seconds"),
+    "laws": (*_COMMON, "splits", "methods"),
+    "conformal": (*_COMMON, "splits"),
+    "corners": _COMMON,
+}
+"""what the `run` of some takes that the command line can say"""
 
 
 def measure(name: str, tell: Callable[[dict[str, Any]], None] = lambda row: None, **arguments: Any) -> dict[str, Any]:

@@ -7,23 +7,26 @@ of the comparison have done.
 from __future__ import annotations
 
 import os
+import time
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from forebear.data.dequantise import find_atoms
 from forebear.errors import InputError, near_miss
 from forebear.run.engine import Unfinished
-from forebear.twin.scores import crps, mean_interval
+from forebear.twin.scores import LEVELS, coverage, crps, mean_interval, pit
 from forebear_experiments.benchmarks.support.laws import METHODS, PARTS, Told
-from forebear_experiments.benchmarks.support.resume import resumed
-from forebear_experiments.benchmarks.support.uci_tables import BESIDE, TABLES, check_tables, load, splits_of
+from forebear_experiments.benchmarks.support.resume import Piece, resumed, stored
+from forebear_experiments.benchmarks.support.uci_tables import BESIDE, TABLES, Split, check_tables, load, splits_of
 
-LEVELS = (0.5, 0.8, 0.9, 0.95)
 OURS = "forebear"
 _SLOW = ("treeffuser", "lightgbm")
+# Its draws of thousands of rows take longer than everything else together.
+_SMALL_ONLY, _SMALL = ("treeffuser",), TABLES[:4]
 _DATA = "FOREBEAR_UCI"
 """names the folder of the tables for the processes of a run"""
 _ONE_THREAD = {
@@ -40,12 +43,15 @@ def run(
     workers: int = 1,
     out: str | Path | None = None,
     data: str | Path | None = None,
+    first: int = 0,
+    seconds: float | None = None,
 ) -> list[dict[str, Any]]:
     """One row per table and method, the ablation among them, then the ranks.
 
-    `splits` are the first so many of each table. `out` is a file with a line for every piece that is done; a later
-    call goes on from there, and a figure is put beside it. A method whose package is not installed is left out and
-    named.
+    `splits` are so many of each table, from number `first` on and around its end. `out` is a file with a line for
+    every piece that is done; a later call goes on from there, and a figure is put beside it. After so many `seconds`
+    no piece is begun and what is done is told; 0 begins none. Of each table those splits count that every method has
+    done. A method whose package is not installed is left out and named.
     """
     folder = Path(data) if data is not None else BESIDE
     check_tables(folder)
@@ -54,31 +60,67 @@ def run(
         # Each process has a core to itself; threads that it does not have would only wait for one another.
         os.environ |= _ONE_THREAD
     names, chosen = _checked(tables, TABLES, "table"), _checked(methods, METHODS, "method")
-    # Those that take longest first, so that no process works alone in the end; ours before the others.
-    pieces = [
-        (name, split, method)
-        for method in sorted(chosen, key=lambda word: word in _SLOW)
-        for name in reversed([own for own in TABLES if own in names])
-        for split in range(min(splits, splits_of(folder, name)))
-    ]
-    scores: dict[tuple[str, str], list[dict[str, Any]]] = {}
-    missing = set(chosen)
+    pieces = _pieces(folder, names, chosen, range(first, first + splits))
+    found: dict[tuple[str, str], dict[int, dict[str, Any]]] = {}
+    absent: set[str] = set()
     try:
-        for (name, _, method), told in resumed(answer_piece, pieces, workers, out):
+        for (name, split, method), told in _answers(pieces, workers, out, seconds):
             if told is None:
-                continue
-            missing.discard(method)
-            for word, own in told.items():
-                scores.setdefault((name, word or method), []).append(own)
+                absent.add(method)
+            for word, own in (told or {}).items():
+                found.setdefault((name, word or method), {})[split] = own
     except Unfinished as trouble:
         warnings.warn(str(trouble), stacklevel=2)
+    scores = _shared(found)
     rows = [table_row(name, method, own) for (name, method), own in sorted(scores.items(), key=_place)]
+    _compare_time(rows)
     rows += rank_rows(scores)
     if out is not None and rows:
         figure(rows, Path(out).with_suffix(".png"))
-    if missing:
-        rows.append({"what": "left out, for want of their packages", "methods": sorted(missing)})
+    if absent:
+        rows.append({"what": "left out, for want of their packages", "methods": sorted(absent)})
     return rows
+
+
+def _answers(
+    pieces: Sequence[Piece], workers: int, out: str | Path | None, seconds: float | None
+) -> Iterator[tuple[Piece, Any]]:
+    """As `resumed`, until the time is over."""
+    end = time.monotonic() + (np.inf if seconds is None else seconds)
+    done = {} if out is None else stored(Path(out))
+    if seconds == 0:
+        pieces = [piece for piece in pieces if piece in done]
+    for piece, told in resumed(answer_piece, pieces, workers, out):
+        yield piece, told
+        if piece not in done and time.monotonic() > end:
+            return
+
+
+def _shared(
+    found: Mapping[tuple[str, str], Mapping[int, dict[str, Any]]],
+) -> dict[tuple[str, str], list[dict[str, Any]]]:
+    """Scores on the splits that all methods of a table have done; on all of its own where there are none such."""
+    scores = {}
+    for (name, method), own in found.items():
+        others = [set(told) for (table, word), told in found.items() if table == name and word in METHODS]
+        both = sorted(set(own).intersection(*others)) or sorted(own)
+        scores[name, method] = [own[split] for split in both]
+    return scores
+
+
+def _pieces(
+    folder: Path, tables: Sequence[str], methods: Sequence[str], splits: Iterable[int]
+) -> list[tuple[str, int, str]]:
+    """Split by split, so that a run that ends early has whole ones; those that take longest first."""
+    count = {name: splits_of(folder, name) for name in tables}
+    found = [
+        (name, split % count[name], method)
+        for split in splits
+        for name in reversed([own for own in TABLES if own in tables])
+        for method in sorted(methods, key=lambda word: word in _SLOW)
+        if not (method in _SMALL_ONLY and name not in _SMALL)
+    ]
+    return list(dict.fromkeys(found))
 
 
 def _checked(asked: Sequence[str] | None, known: Iterable[str], what: str) -> list[str]:
@@ -105,19 +147,32 @@ def answer_piece(piece: tuple[str, int, str]) -> dict[str, dict[str, Any]] | Non
             told = METHODS[method](data, split)
         except ImportError:
             return None
-    return {word: scored(own, data.y_test) for word, own in told.items()}
+    return scored_on(data, told)
 
 
-def scored(told: Told, y: np.ndarray) -> dict[str, Any]:
-    """Plain numbers: CRPS, log score, RMSE, coverage and width of central intervals, seconds."""
+def scored_on(data: Split, told: Mapping[str, Told]) -> dict[str, dict[str, Any]]:
+    """The scores of what was told on the test rows of a split."""
+    known = find_atoms(data.y)
+    step = known.step if known.kind == "continuous" else 0.0
+    return {word: scored(own, data.y_test, step) for word, own in told.items()}
+
+
+def scored(told: Told, y: np.ndarray, step: float = 0.0) -> dict[str, Any]:
+    """Plain numbers: CRPS, log score, RMSE, coverage and width of central intervals, seconds.
+
+    Coverage is that of `pit`, ties broken and what was rounded to multiples of `step` spread; "inside" counts what is
+    reported in the closed interval, which grades and rounded values make larger.
+    """
     mean = told.draws.mean(axis=0)
-    ends = {level: np.quantile(told.draws, [(1 - level) / 2, (1 + level) / 2], axis=0) for level in LEVELS}
+    low, high = np.quantile(told.draws, [0.05, 0.95], axis=0)
+    covered = coverage(pit(told.draws, y, np.random.default_rng(0), step))
     return {
         "crps": float(crps(told.draws, y).mean()),
         "nll": None if told.log_density is None else float(-told.log_density.mean()),
         "rmse": float(np.sqrt(np.mean((mean - y) ** 2))),
-        "coverage": {str(level): float(np.mean((low <= y) & (y <= high))) for level, (low, high) in ends.items()},
-        "width": float((ends[0.9][1] - ends[0.9][0]).mean()),
+        "coverage": {str(level): share for level, share in covered.items()},
+        "inside": float(np.mean((low <= y) & (y <= high))),
+        "width": float((high - low).mean()),
         "seconds": told.seconds,
         "rows": len(y),
     }
@@ -141,9 +196,20 @@ def table_row(name: str, method: str, scores: Sequence[Mapping[str, Any]]) -> di
             f"cover_{level:.0%}".replace("%", ""): float(np.mean([s["coverage"][str(level)] for s in scores]))
             for level in LEVELS
         },
+        "inside_90": float(np.mean([score["inside"] for score in scores])),
         "width": float(np.mean([score["width"] for score in scores])),
         **timed,
     }
+
+
+def _compare_time(rows: Sequence[dict[str, Any]]) -> None:
+    """NGBoost's seconds beside ours, of the same run on the same cores."""
+    known = {row["what"]: row for row in rows}
+    for name in TABLES:
+        ours, other = known.get(f"{name}: {OURS}"), known.get(f"{name}: ngboost")
+        if ours is not None and other is not None:
+            seconds = other["baseline_s"]
+            ours |= {"baseline": "ngboost", "baseline_s": seconds, "ratio": seconds / ours["ours_s"]}
 
 
 def rank_rows(scores: Mapping[tuple[str, str], Sequence[Mapping[str, Any]]]) -> list[dict[str, Any]]:

@@ -44,9 +44,15 @@ def splits_of(data: Path, name: str) -> int:
     return len(json.loads((data / f"{name}.splits.json").read_text()))
 
 
+def load_whole(data: Path, name: str) -> tuple[np.ndarray, np.ndarray]:
+    """The inputs and the target of all rows."""
+    cells = pd.read_csv(data / f"{name}.csv").to_numpy(float)
+    return cells[:, :-1], cells[:, -1]
+
+
 def load(data: Path, name: str, split: int) -> Split:
     """One split of one table."""
-    cells = pd.read_csv(data / f"{name}.csv").to_numpy(float)
-    test = np.zeros(len(cells), bool)
+    x, y = load_whole(data, name)
+    test = np.zeros(len(y), bool)
     test[json.loads((data / f"{name}.splits.json").read_text())[split]] = True
-    return Split(cells[~test, :-1], cells[~test, -1], cells[test, :-1], cells[test, -1])
+    return Split(x[~test], y[~test], x[test], y[test])
