@@ -46,6 +46,7 @@ def discover(
     missing: str = "model",
     time: str | None = None,
     sample: int | None = 200_000,
+    weights: str | None = None,
     **settings: Any,
 ) -> Found:
     """Find the few inputs that shape the whole conditional law of each target.
@@ -94,6 +95,9 @@ def discover(
         sample: rows that are read at most, drawn at random by the seed in one pass; None reads all. Parquet files and
             folders, Arrow datasets, lazy polars frames, DuckDB relations and dask frames are read in parts, and of
             them only the columns that are needed; `found.columns` and the report say how many rows there were.
+        weights: a column that says how much each row counts, such as how many of a population it stands for. The law
+            that is learned and tested is that of the weighted rows, statistics have variances that hold whatever the
+            weights follow, and `found.columns` and the report say how many equal rows the rows are worth.
         **settings: any field of `FlowSettings`, `KernelSettings` and `CertificateSettings`, `folds` and `subset`.
 
     Returns:
@@ -134,6 +138,7 @@ def discover(
         missing,
         time,
         sample,
+        weights,
     )
     problem, questions, settings_record, memory, use = prepared = prepare(asked, jobs)
     with ExitStack() as stack:

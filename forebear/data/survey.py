@@ -18,6 +18,7 @@ from forebear.data.question import Question, ask, check_questions
 from forebear.data.source import Opened
 from forebear.data.table import Table
 from forebear.data.times import read_times, time_columns
+from forebear.data.weights import read_weights
 from forebear.errors import InputError, listed, one_of, raise_together
 
 MODEL, DROP, REFUSE = "model", "drop", "refuse"
@@ -36,6 +37,8 @@ class Roles(NamedTuple):
     time: str | None = None
     apart: str | None = None
     """a column that says which rows belong together: no input unless it is asked for by name"""
+    weights: str | None = None
+    """a column that says how much each row counts: never an input"""
 
 
 @dataclass(frozen=True)
@@ -45,7 +48,8 @@ class ColumnUse:
     name: str
     kind: str
     role: str
-    """"target", "candidate", "kept", "rows", "time", "left out", "excluded", "not asked for" or "cannot be used" """
+    """"target", "candidate", "kept", "rows", "time", "weights", "left out", "excluded", "not asked for" or "cannot be
+    used" """
     why: str = ""
     """of a column that is not used"""
     missing: int = 0
@@ -71,6 +75,8 @@ class Survey:
     """the columns in use"""
     kept_rows: np.ndarray | None = field(default=None, compare=False)
     """numbers of the rows in the table, in the order of the survey; None: all, in their order"""
+    weights: np.ndarray | None = field(default=None, compare=False)
+    """of the rows of the table in use; None: all count the same"""
 
     def require(self) -> tuple[Table, list[Question]]:
         """Table and questions, or an `InputError` about everything that is in the way."""
@@ -108,10 +114,12 @@ class _Surveyor:
         self.copies: dict[str, str] = {}
         self.periods: dict[str, float] = {}
         self.excluded: set[str] = set()
+        self.weights: np.ndarray | None = None
 
     def survey(self) -> Survey:
         self._attempt(lambda: one_of(MODEL, DROP, REFUSE)("missing", self.roles.missing))
         self._attempt(self._read_time)
+        self._attempt(self._read_weights)
         self._attempt(self._read_periods)
         self._attempt(self._exclude)
         self.columns = [str(name) for name in self.frame.columns]
@@ -160,6 +168,17 @@ class _Surveyor:
         if (np.diff(order) < 0).any():
             self.order = order
 
+    def _read_weights(self) -> None:
+        """How much each row counts; rows that do not are left out."""
+        if self.roles.weights is None:
+            return
+        weights = read_weights(self.frame, self.roles.weights, self.source)
+        counted = weights > 0
+        if not counted.all():
+            self.frame = self.frame.iloc[np.flatnonzero(counted)].reset_index(drop=True)
+            self.order = (np.arange(self.rows) if self.order is None else self.order)[counted]
+        self.weights = weights[counted]
+
     def _read_periods(self) -> None:
         self.periods |= pick_periods(self.roles.periodic, list(self.frame.columns), self.source)
 
@@ -171,6 +190,10 @@ class _Surveyor:
         known = set(self.columns)
         for option, text in named_texts(self.roles):
             if text in known:
+                if text == self.roles.weights:
+                    self._add(
+                        f"{self.source}: column '{text}' is in weights and in {option}: leave it in one of them"
+                    )
                 if text in self.excluded:
                     self._add(
                         f"{self.source}: column '{text}' is in exclude and in {option}: leave it in one of them"
@@ -214,7 +237,7 @@ class _Surveyor:
 
     def _usable(self, names: Sequence[str]) -> list[str]:
         apart = {self.roles.apart} - self.named
-        time = {self.roles.time}
+        time = {self.roles.time, self.roles.weights}
         return [
             name
             for name in names
@@ -287,6 +310,7 @@ class _Surveyor:
         if whole.all():
             return table
         self.order = (np.arange(self.rows) if self.order is None else self.order)[whole]
+        self.weights = None if self.weights is None else self.weights[whole]
         return table.take(np.flatnonzero(whole))
 
     def _check_gaps(self, table: Table, questions: Sequence[Question]) -> None:
@@ -301,7 +325,8 @@ class _Surveyor:
 
     def _result(self, questions: Sequence[Question], table: Table | None) -> Survey:
         uses = tuple(_use(self, name, questions) for name in self.columns)
-        return Survey(self.source, self.rows, uses, tuple(self.problems), tuple(questions), table, self.order)
+        problems, asked = tuple(self.problems), tuple(questions)
+        return Survey(self.source, self.rows, uses, problems, asked, table, self.order, self.weights)
 
 
 def _use(found: _Surveyor, name: str, questions: Sequence[Question]) -> ColumnUse:
@@ -327,6 +352,8 @@ def _role(found: _Surveyor, name: str, questions: Sequence[Question]) -> tuple[s
         return "excluded", ""
     if name == found.roles.time:
         return "time", "orders the rows"
+    if name == found.roles.weights:
+        return "weights", "how much each row counts"
     if name in found.copies:
         return "left out", f"copy of '{found.copies[name]}'"
     if any(name == question.target for question in questions):

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from forebear.data.weights import mean_of, scaled
 from forebear.discovery.certificate import Certificate
 from forebear.discovery.cost import Cost, Difference, losses, paired, score_curve
 from forebear.discovery.coupling import couple
@@ -166,7 +167,10 @@ def _structure(tests: SetTests, flow: SharedFlow) -> RowStructure:
     """Of the rows that laws are scored on."""
     dependence = tests.tester.dependence
     groups = None if dependence is None or dependence.groups is None else dependence.groups[tests.tester.scored]
-    return replace(flow.structure, groups=groups)
+    weights = tests.tester.weights
+    return replace(
+        flow.structure, groups=groups, weights=None if weights is None else scaled(weights[tests.tester.scored])
+    )
 
 
 # A removed candidate may win back what pruning costs if its own p-value is below this.
@@ -351,7 +355,8 @@ def _cost(tests: SetTests, best: frozenset[str], structure: RowStructure) -> Cos
     everything = frozenset(tests.tester.question.candidates)
     kept = [candidate for candidate in tests.tester.question.candidates if candidate in best]
     known = ~np.isnan(losses(tests.log_scores(best)))
-    curve = score_curve(kept, lambda some: losses(tests.log_scores(some))[known]) if known.any() else ()
+    counts = 1.0 if structure.weights is None else scaled(structure.weights[known])
+    curve = score_curve(kept, lambda some: losses(tests.log_scores(some))[known] * counts) if known.any() else ()
     return _cost_of(tests, tests, best, everything, structure)._replace(curve=curve)
 
 
@@ -365,16 +370,16 @@ def _cost_of(
     return Cost(
         paired(own, whole, structure),
         paired(own_crps, whole_crps, some),
-        (_mean(own, own), _mean(own_crps, own_crps)),
-        (_mean(whole, own), _mean(whole_crps, own_crps)),
+        (_mean(own, own, structure), _mean(own_crps, own_crps, some)),
+        (_mean(whole, own, structure), _mean(whole_crps, own_crps, some)),
         (),
     )
 
 
-def _mean(scores: np.ndarray, pruned: np.ndarray) -> float:
+def _mean(scores: np.ndarray, pruned: np.ndarray, rows: RowStructure) -> float:
     """Over the rows on which the pruned law has all its inputs."""
     known = ~np.isnan(pruned)
-    return float(scores[known].mean()) if known.any() else 0.0
+    return mean_of(scores[known], rows.take(np.flatnonzero(known)).weights) if known.any() else 0.0
 
 
 def _results(tests: SetTests, kept: frozenset[str]) -> dict[str, TestResult]:

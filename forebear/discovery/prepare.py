@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from hashlib import sha256
 from typing import Any, NamedTuple
 
 from forebear.data.checked import TableUse
@@ -11,6 +13,7 @@ from forebear.data.question import Question
 from forebear.data.source import open_sample
 from forebear.data.survey import MODEL, Roles, named_texts, survey
 from forebear.data.table import Table, fingerprint
+from forebear.data.weights import check_weights, scaled
 from forebear.discovery.choose import Rule, find_rule
 from forebear.discovery.halves import HALF
 from forebear.discovery.problem import Problem, make_batches
@@ -55,6 +58,7 @@ class Asked(NamedTuple):
     missing: str = MODEL
     time: str | None = None
     sample: int | None = SAMPLE
+    weights: str | None = None
 
 
 class Prepared(NamedTuple):
@@ -82,9 +86,14 @@ class Prepared(NamedTuple):
             **{f"version of {name}": version for name, version in versions.items()},
             **self.record,
             "data": fingerprint(self.problem.table),
+            **self._weighing(),
             "questions": [vars(q) for q in self.questions],
             "device": jax.devices()[0].device_kind,
         }
+
+    def _weighing(self) -> dict[str, str]:
+        weights = self.problem.structure.weights
+        return {} if weights is None else {"weights of rows": sha256(weights.tobytes()).hexdigest()}
 
 
 def prepare(asked: Asked, jobs: Any) -> Prepared:
@@ -97,6 +106,7 @@ def prepare(asked: Asked, jobs: Any) -> Prepared:
     if seed >= _SEEDS:
         raise InputError(f"seed must be below 2**63; got one of {len(str(seed))} digits")
     check_jobs(jobs)
+    check_weights(asked.weights)
     if asked.sample is not None:
         check_whole("sample", asked.sample, 100)
     table, questions, structure, use = _read(asked)
@@ -123,6 +133,7 @@ def prepare(asked: Asked, jobs: Any) -> Prepared:
         "missing": asked.missing,
         "time": asked.time,
         "sample": asked.sample,
+        "weights": asked.weights,
         **config.flat(),
     }
     return Prepared(problem, tuple(questions), record, _memory(problem, jobs), use)
@@ -150,6 +161,7 @@ def _read(asked: Asked) -> tuple[Table, list[Question], RowStructure, TableUse]:
         asked.missing,
         asked.time,
         apart,
+        asked.weights,
     )
     found = survey(opened, roles)
     table, questions = found.require()
@@ -157,7 +169,10 @@ def _read(asked: Asked) -> tuple[Table, list[Question], RowStructure, TableUse]:
         structure = structure.take(found.kept_rows)
     told = f"{len(opened.frame):,} of {total:,} rows were drawn at random (seed {asked.seed})." if sampled else ""
     use = TableUse.of(found, table.rows, asked.missing, told, total)
-    return table, questions, judge(table, questions) if structure is None else structure, use
+    structure = judge(table, questions) if structure is None else structure
+    if found.weights is not None:
+        structure = replace(structure, weights=scaled(found.weights))
+    return table, questions, structure, use
 
 
 def _wanted(names: Sequence[str], asked: Asked) -> list[str]:
@@ -166,8 +181,9 @@ def _wanted(names: Sequence[str], asked: Asked) -> list[str]:
     gone = {name for text in out for name in ([text] if text in names else matching(text, names))}
     texts = [text for _, text in named_texts(Roles(asked.targets, asked.candidates, asked.keep, asked.groups))]
     if asked.targets is None or asked.candidates is None or isinstance(asked.candidates, Mapping):
+        texts += [str(one) for one in (asked.time, asked.rows, asked.weights) if one is not None]
         return [name for name in names if name not in gone or name in texts]
-    texts += [str(one) for one in (asked.time, asked.rows) if one is not None]
+    texts += [str(one) for one in (asked.time, asked.rows, asked.weights) if one is not None]
     texts += [str(name) for name in asked.periodic or ()]
     kept = {name for text in texts for name in ([text] if text in names else matching(text, names))}
     # Where a name is not there, what it could have meant is to be told.

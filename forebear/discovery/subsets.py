@@ -200,6 +200,7 @@ class SharedFlow:
             settings,
             seed=seed,
             observed=self._observed,
+            weights=self.structure.weights,
         )
         trained = [_trained(one, f"{name}-{fold}", context) for fold, one in enumerate(trainings)]
         flow = make_subset_flow(trained, len(questions), settings)
@@ -265,6 +266,7 @@ class SharedFlow:
                 stock=stock,
                 notes=notes,
                 observed=None if self._observed is None else self._observed[rows],
+                weights=structure.weights,
             )
             for place, question in enumerate(questions)
         ]

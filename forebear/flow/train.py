@@ -45,6 +45,8 @@ class Rows(NamedTuple):
     """(rows, features), the same for every model"""
     y: Any
     """(models, rows, outputs)"""
+    draws: Any = None
+    """row numbers (some,), in proportion to the weights of the rows, that batches are drawn from; None: all rows"""
 
 
 class _Recipe(NamedTuple):
@@ -149,7 +151,9 @@ def train(
     >>> bool(abs(predictions - y).max() < 0.1)
     True
     """
-    data, held_out = jax.tree.map(single, (data, held_out))
+    draws = None if data.draws is None else jax.device_put(np.asarray(data.draws, np.int32))
+    data, held_out = jax.tree.map(single, (data._replace(draws=None), held_out))
+    data = data._replace(draws=draws)
     seen = single(masks)
     rows = data.x.shape[0]
     total = settings.total_steps(rows)
@@ -211,7 +215,7 @@ def _advance(
     static: eqx.Module,
 ) -> _State:
     """Steps start … stop - 1 of the training."""
-    models, rows = data.y.shape[:2]
+    models, rows = data.y.shape[0], (data.y.shape[1] if data.draws is None else data.draws.shape[0])
     batches = rows // batch
 
     def model_loss(arrays: eqx.Module, mask: Array, y_batch: Array, x_batch: Array, key: Array) -> Array:
@@ -223,6 +227,7 @@ def _advance(
     def step(number: Array, state: _State) -> _State:
         epoch, place = number // batches, number % batches
         chosen = rows_at(place * batch + jnp.arange(batch), rows, jr.fold_in(order_key, epoch))
+        chosen = chosen if data.draws is None else data.draws[chosen]
         noise_key = jr.fold_in(step_key, number)
         losses, gradient = gradients(
             state.arrays, masks, data.y[:, chosen], data.x[chosen], jr.split(noise_key, models)

@@ -16,6 +16,7 @@ from jax import Array
 from scipy.optimize import nnls
 from scipy.special import ndtr
 
+from forebear.data.weights import lesson_rows, weighted_rows
 from forebear.discovery.structure import RowStructure
 from forebear.flow.network import Network, stack, unstack
 from forebear.flow.settings import FlowSettings
@@ -106,26 +107,29 @@ def fit_blend(
     sizes, structure = sizes or Sizes.of(rows), structure or RowStructure()
     rng = np.random.default_rng(seed)
     parts = _parts(rows, rng, structure)
+    weights_of = structure.weights
+    every = np.arange(rows) if weights_of is None else weighted_rows(weights_of, rows)
     trees = _grow(lesson, parts, sizes, rng, structure)
     tick(0.3)
-    learner = _Learner(lesson, parts, rng)
+    learner = _Learner(lesson, parts, rng, weights=weights_of)
     plain = [learner.train(head, sizes.plain, sizes.members) for head in HEADS]
     tick(0.6)
     told_lesson = learner.told(trees.summaries, trees.centre, trees.assistants.spread)
     assisted = [told_lesson.train(head, sizes.assisted, sizes.assistants) for head in HEADS]
     tick(0.9)
     judged = np.concatenate([part.judge for part in parts])
-    marginal = np.quantile(lesson.y, ndtr(LATENTS)) + 1e-3 * LATENTS
+    marginal = np.quantile(lesson.y[every], ndtr(LATENTS)) + 1e-3 * LATENTS
     tables = [learner.judged(own) for own in plain] + [told_lesson.judged(own) for own in assisted]
     tables.append([forest_table(values)[None] for values in trees.judged])
     tables.append([np.broadcast_to(marginal, (1, len(part.judge), len(LATENTS))) for part in parts])
     whole = [np.concatenate(own, axis=1) for own in tables]
-    some = rng.permutation(len(judged))[:_JUDGES]
+    counted = np.arange(len(judged)) if weights_of is None else weighted_rows(weights_of[judged], len(judged))
+    some = rng.permutation(counted)[:_JUDGES]
     # The CRPS of an ensemble is that of the mixture of its members.
     weights = _weigh([own[:, some] for own in whole], lesson.y[judged][some])
     kept = weights > 0
     mixture = mix([whole[i] for i in np.flatnonzero(kept)], _member_weights(whole, weights))
-    z = rows_line(lesson.y[judged][:, None], mixture, np.broadcast_to(MIXED, mixture.shape))[0][:, 0]
+    z = rows_line(lesson.y[judged][:, None], mixture, np.broadcast_to(MIXED, mixture.shape))[0][:, 0][counted]
     models = [
         head.model(stack([net for nets in own for net in nets])) for own, head in zip(plain, HEADS, strict=True)
     ]
@@ -197,6 +201,8 @@ class _Learner:
     summaries: np.ndarray | None = None
     centre: np.ndarray | None = None
     spread: float = 1.0
+    weights: np.ndarray | None = None
+    """(rows,) how much each counts"""
 
     def told(self, summaries: np.ndarray, centre: np.ndarray, spread: float) -> _Learner:
         """A learner of what the trees' mean leaves, who hears their summaries."""
@@ -209,13 +215,21 @@ class _Learner:
         for part in self.parts:
             sizes = {"width": settings.width, "depth": settings.depth, "activation": settings.activation}
             fresh = [Network.fresh(x.shape[1], head.outputs, rng=self.rng, **sizes) for _ in range(members)]
-            learn, judge = (Rows(x[rows], np.repeat(y[None, rows, None], members, 0)) for rows in part)
+            learn, judge = (self._rows(x, y, rows, members) for rows in part)
+            if self.weights is not None:
+                counts, own = (self.weights[rows] for rows in part)
+                learn = learn._replace(draws=lesson_rows(counts))
+                judge = self._rows(x, y, part.judge[weighted_rows(own, len(own))], members)
             masks = np.repeat(mask[None], members, 0)
             seed = int(self.rng.integers(2**31))
             trained = told(fit(Training(stack(fresh), head.loss, learn, judge, masks, settings, seed))).models
             first = trained.weights[0] * jnp.asarray(mask, jnp.float32)[None, :, None]
             found.append(unstack(replace(trained, weights=(first, *trained.weights[1:])), members))
         return found
+
+    @staticmethod
+    def _rows(x: np.ndarray, y: np.ndarray, rows: np.ndarray, members: int) -> Rows:
+        return Rows(x[rows], np.repeat(y[None, rows, None], members, 0))
 
     def judged(self, networks: Sequence[Sequence[Network]]) -> list[np.ndarray]:
         """Tables of each part's networks at the rows that it has not seen: (members, rows, latents)."""
@@ -271,8 +285,10 @@ def _grow(
     for number in range(FOLDS):
         learn, rest = (fold != number) & (fold >= 0), np.flatnonzero(fold == number)
         seed = int(rng.integers(2**31))
-        means.append(boosted(x[learn], lesson.plain[learn], seed=seed))
-        forests.append(forest(x[learn], lesson.plain[learn], lesson.y[learn], trees=sizes.trees, seed=seed))
+        counts = None if structure.weights is None else structure.weights[learn]
+        means.append(boosted(x[learn], lesson.plain[learn], seed=seed, weights=counts))
+        told = lesson.plain[learn], lesson.y[learn]
+        forests.append(forest(x[learn], *told, trees=sizes.trees, seed=seed, weights=counts))
         values = forest_values(forests[-1], x[rest])
         summaries[rest] = summarised(means[-1].values(x[rest])[..., 0].sum(axis=0), values)
         judged.append(values)
@@ -282,9 +298,12 @@ def _grow(
         mean = every.values(x[kept_out])[..., 0].sum(axis=0) / FOLDS
         summaries[kept_out], judged = summarised(mean, values), [values]
     known = fold >= 0
-    base = _combined(summaries[known, :2], lesson.plain[known])
+    counted = np.flatnonzero(known)
+    if structure.weights is not None:
+        counted = counted[weighted_rows(structure.weights[counted], len(counted))]
+    base = _combined(summaries[counted, :2], lesson.plain[counted])
     centre = base[0] + summaries[:, :2] @ base[1:]
-    spread = float(np.std(lesson.y[known] - centre[known]))
+    spread = float(np.std(lesson.y[counted] - centre[counted]))
     own = Assistants(every.seeing(places), FOLDS, grown.seeing(places), base, max(spread, 1e-6))
     return _Grown(own, summaries, centre.astype(np.float64), judged)
 
