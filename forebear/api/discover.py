@@ -23,6 +23,7 @@ from forebear.run.compiled import spare_maps
 from forebear.run.engine import is_cluster
 from forebear.run.events import Listener, listening
 from forebear.storage.folder import open_run
+from forebear.storage.heap import keep_heap_small
 
 
 def discover(
@@ -45,7 +46,7 @@ def discover(
     exclude: str | Sequence[str] = (),
     missing: str = "model",
     time: str | None = None,
-    sample: int | None = 200_000,
+    sample: int | None = 100_000,
     weights: str | None = None,
     **settings: Any,
 ) -> Found:
@@ -119,6 +120,7 @@ def discover(
         groups = made.free_groups(keep) if groups is None else groups
         periodic = {**made.periodic, **(periodic or {})}
     spare_maps()
+    keep_heap_small()
     asked = Asked(
         data,
         targets,

@@ -93,7 +93,7 @@ def discover(
     exclude: opt.Exclude = None,
     missing: opt.Missing = "model",
     weights: opt.Weights = None,
-    sample: opt.Sample = "200000",
+    sample: opt.Sample = "100000",
     rows: opt.Rows = "auto",
     lags: opt.Lags = None,
     state: opt.State = None,

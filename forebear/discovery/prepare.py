@@ -33,7 +33,7 @@ _SEEDS = 2**63
 _ROWS_PER_FOLD = 2
 
 
-SAMPLE = 200_000
+SAMPLE = 100_000
 """rows that are read at most: more bring nothing to the training, and less than half of them are tested"""
 
 

@@ -210,7 +210,7 @@ class SharedFlow:
     @cached_property
     def _inputs(self) -> np.ndarray:
         """Features (rows, features) of all inputs, as networks see them."""
-        return self.encoder.encode(self.table.frame([code.name for code in self.encoder.codes]))
+        return self.encoder.of_table(self.table)
 
     @cached_property
     def _observed(self) -> np.ndarray | None:

@@ -121,7 +121,7 @@ class NetworkSampler(abc.ABC):
         """
         names = [name for name in table.columns if any(name in task.inputs for task in tasks)]
         encoder = Encoder.of(table, names)
-        x = encoder.single(table.matrix(names))
+        x = encoder.of_table(table)
         masks = np.stack([encoder.mask(task.inputs) for task in tasks])
         values = np.stack(y)
         centre, scale = values.mean(axis=1), values.std(axis=1)

@@ -244,8 +244,8 @@ def prepare_subset_flow(
     `make_subset_flow` is the way on.
     """
     units = allowed.shape[1]
-    shown = np.ones((len(x), units)) if observed is None else observed
-    full = MaskedRows(x, shown, shown).packed().astype(np.float32)
+    shown = np.ones((len(x), units), np.float32) if observed is None else observed.astype(np.float32)
+    full = MaskedRows(np.asarray(x, np.float32), shown, shown).packed()
     masks = MaskedRows(seen, allowed, always).packed()
     folds = int(fold.max()) + 1
     size = min(int(np.sum(fold != number)) for number in range(folds))

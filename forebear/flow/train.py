@@ -24,6 +24,7 @@ from jaxtyping import Float, Int, PRNGKeyArray
 from forebear.flow.settings import FlowSettings
 from forebear.flow.shuffle import rows_at
 from forebear.flow.single import single
+from forebear.storage.heap import give_back_memory
 
 Model = TypeVar("Model", bound=eqx.Module)
 Loss = Callable[[Any, Array, Array, Array], Array]
@@ -112,6 +113,7 @@ def fit(training: Training, tick: Callable[[float], None] = lambda share: None) 
     while True:
         try:
             fitted = train(models, loss, data, held_out, masks, settings, key=jr.key(seed), tick=tick)
+            give_back_memory()  # what compiling has taken
             return Trained(fitted, tuple(notes))
         except Diverged as trouble:
             if len(notes) == _ATTEMPTS - 1:

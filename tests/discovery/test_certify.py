@@ -29,6 +29,7 @@ class Look:
     question = Question("y", ("a", "b", "c"), {name: (name,) for name in "abc"}, ())
     settings, level, dependence, notes = CertificateSettings(), 0.01, None, ()
     x, scored, ranked = np.zeros((ROWS, 1)), np.arange(ROWS), np.arange(ROWS)
+    weights = None
 
     def __init__(self, missing: Missing, shift: float = 0.2, loss: Mapping[str, float] | None = None):
         self.missing, self.shift, self.loss = missing, shift, loss or {}
