@@ -11,6 +11,7 @@ from forebear.data.checked import Checked
 from forebear.data.source import open_frame
 from forebear.data.survey import Roles, Survey, survey
 from forebear.data.weights import check_weights
+from forebear.discovery.screen import AUTO, kept_of
 from forebear.discovery.structure import declared
 from forebear.errors import InputError
 
@@ -66,7 +67,8 @@ def check(
     except InputError as error:
         problems.append(str(error))
     roles = Roles(targets, candidates, keep, groups, periodic, exclude, missing, time, apart, weights)
-    found = survey(opened, roles, everything=True)
+    most_inputs = kept_of(len(opened.frame.columns), AUTO)
+    found = survey(opened, roles, everything=True, most_inputs=most_inputs)
     if problems:
         found = Survey(found.source, found.rows, found.uses, (*problems, *found.problems), found.questions)
     return Checked(found, next_command(data, found, targets, exclude, time, weights))

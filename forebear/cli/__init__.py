@@ -94,6 +94,7 @@ def discover(
     missing: opt.Missing = "model",
     weights: opt.Weights = None,
     sample: opt.Sample = "100000",
+    screen: opt.Screen = "auto",
     rows: opt.Rows = "auto",
     lags: opt.Lags = None,
     state: opt.State = None,
@@ -131,7 +132,8 @@ def discover(
     roles = ColumnRoles(data, *columns, trajectory, exclude or ())
     passed: dict[str, object] = {"preset": preset, "sampler": sampler, "joint": joint, "progress": progress}
     most = None if sample == "all" else parse_whole(sample, "--sample", 100)
-    passed |= {"rows": rows, "missing": missing, "sample": most, "weights": weights}
+    searched = None if screen == "all" else screen if screen == "auto" else parse_whole(screen, "--screen", 2)
+    passed |= {"rows": rows, "missing": missing, "sample": most, "weights": weights, "screen": searched}
     for name, text, least in (("runs", runs, 1), ("seed", seed, 0), ("jobs", jobs, 1)):
         passed[name] = parse_whole(text, f"--{name}", least)
     if rule is not None:

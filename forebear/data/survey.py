@@ -85,11 +85,12 @@ class Survey:
         return self.table, list(self.questions)
 
 
-def survey(opened: Opened, roles: Roles, everything: bool = False) -> Survey:
+def survey(opened: Opened, roles: Roles, everything: bool = False, most_inputs: int | None = None) -> Survey:
     """Look at the columns, decide what each is for, and collect what is wrong.
 
     Columns that nobody named and that say nothing (constants, identifiers, free text, timestamps, copies of another)
-    are left out. With `everything`, columns that the questions do not need are looked at, too.
+    are left out. With `everything`, columns that the questions do not need are looked at, too. Of more than
+    `most_inputs` inputs only so many will be searched, and need rows.
 
     >>> from forebear.data.source import open_frame
     >>> rng = np.random.default_rng(0)
@@ -98,13 +99,14 @@ def survey(opened: Opened, roles: Roles, everything: bool = False) -> Survey:
     >>> [(use.name, use.role, use.why) for use in found.uses]
     [('x', 'candidate', ''), ('unit', 'left out', 'constant'), ('y', 'target', '')]
     """
-    return _Surveyor(opened, roles, everything).survey()
+    return _Surveyor(opened, roles, everything, most_inputs).survey()
 
 
 class _Surveyor:
     """The steps of a survey, each of which adds to what is known."""
 
-    def __init__(self, opened: Opened, roles: Roles, everything: bool):
+    def __init__(self, opened: Opened, roles: Roles, everything: bool, most_inputs: int | None = None):
+        self.most_inputs = most_inputs
         self.frame, self.source = opened
         self.rows = len(self.frame)
         self.roles, self.everything = roles, everything
@@ -290,7 +292,7 @@ class _Surveyor:
         if self.roles.missing != MODEL:
             table = self._without_gaps(table)
         self._check_gaps(table, questions)
-        check_questions(table, questions)
+        check_questions(table, questions, self.most_inputs)
         return table
 
     def _without_gaps(self, table: Table) -> Table:

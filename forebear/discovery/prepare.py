@@ -7,6 +7,8 @@ from dataclasses import replace
 from hashlib import sha256
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from forebear.data.checked import TableUse
 from forebear.data.names import is_pattern, matching
 from forebear.data.question import Question
@@ -17,6 +19,8 @@ from forebear.data.weights import check_weights, scaled
 from forebear.discovery.choose import Rule, find_rule
 from forebear.discovery.halves import HALF
 from forebear.discovery.problem import Problem, make_batches
+from forebear.discovery.screen import AUTO as SCREEN
+from forebear.discovery.screen import check_screen, kept_of, screen_question
 from forebear.discovery.settings import Settings, resolve
 from forebear.discovery.structure import AUTO, RowStructure, declared, judge
 from forebear.errors import InputError, check_whole
@@ -59,6 +63,7 @@ class Asked(NamedTuple):
     time: str | None = None
     sample: int | None = SAMPLE
     weights: str | None = None
+    screen: int | str | None = SCREEN
 
 
 class Prepared(NamedTuple):
@@ -107,6 +112,7 @@ def prepare(asked: Asked, jobs: Any) -> Prepared:
         raise InputError(f"seed must be below 2**63; got one of {len(str(seed))} digits")
     check_jobs(jobs)
     check_weights(asked.weights)
+    check_screen(asked.screen)
     if asked.sample is not None:
         check_whole("sample", asked.sample, 100)
     table, questions, structure, use = _read(asked)
@@ -134,6 +140,7 @@ def prepare(asked: Asked, jobs: Any) -> Prepared:
         "time": asked.time,
         "sample": asked.sample,
         "weights": asked.weights,
+        "screen": asked.screen,
         **config.flat(),
     }
     return Prepared(problem, tuple(questions), record, _memory(problem, jobs), use)
@@ -163,16 +170,35 @@ def _read(asked: Asked) -> tuple[Table, list[Question], RowStructure, TableUse]:
         apart,
         asked.weights,
     )
-    found = survey(opened, roles)
+    found = survey(opened, roles, most_inputs=kept_of(len(opened.frame.columns), asked.screen))
     table, questions = found.require()
     if structure is not None and found.kept_rows is not None:
         structure = structure.take(found.kept_rows)
     told = f"{len(opened.frame):,} of {total:,} rows were drawn at random (seed {asked.seed})." if sampled else ""
     use = TableUse.of(found, table.rows, asked.missing, told, total)
+    table, questions, use = _screened(asked, table, questions, use, found.weights)
     structure = judge(table, questions) if structure is None else structure
     if found.weights is not None:
         structure = replace(structure, weights=scaled(found.weights))
     return table, questions, structure, use
+
+
+def _screened(
+    asked: Asked, table: Table, questions: list[Question], use: TableUse, weights: np.ndarray | None
+) -> tuple[Table, list[Question], TableUse]:
+    """The questions with the candidates that a quick look leaves, where there are very many and the rule searches."""
+    left, gone = [], {}
+    searches = asked.rule == "certified" or isinstance(asked.screen, int)
+    for question in questions:
+        most = kept_of(len(question.candidates), asked.screen) if searches and not asked.joint else None
+        if most is not None:
+            question, gone[question.target] = screen_question(table, question, most, weights)
+        left.append(question)
+    if not gone:
+        return table, questions, use
+    used = {name for question in left for name in (question.target, *question.inputs)}
+    some = {name: column for name, column in table.columns.items() if name in used}
+    return replace(table, columns=some), left, use.screened(gone)
 
 
 def _wanted(names: Sequence[str], asked: Asked) -> list[str]:
