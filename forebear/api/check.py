@@ -10,6 +10,8 @@ from typing import Any
 from forebear.data.checked import Checked
 from forebear.data.source import open_frame
 from forebear.data.survey import Roles, Survey, survey
+from forebear.data.weights import check_weights
+from forebear.discovery.screen import AUTO, kept_of
 from forebear.discovery.structure import declared
 from forebear.errors import InputError
 
@@ -26,6 +28,7 @@ def check(
     missing: str = "model",
     time: str | None = None,
     rows: str = "auto",
+    weights: str | None = None,
 ) -> Checked:
     """Look at a table before anything is trained: kinds, gaps, ranges, what is used and left out, and all problems.
 
@@ -40,6 +43,7 @@ def check(
         missing: what to do about gaps.
         time: a column of timestamps.
         rows: how rows hang together.
+        weights: a column that says how much each row counts.
 
     Returns:
         A `Checked`, which prints as a table; `columns` is a data frame, `problems` what `discover` would stop with.
@@ -53,6 +57,7 @@ def check(
     >>> checked.ok, checked.command
     (True, "fb.discover(table, 'y')")
     """
+    check_weights(weights)
     opened = open_frame(data)
     problems: list[str] = []
     apart = None
@@ -61,14 +66,17 @@ def check(
         apart = None if structure is None else structure.column
     except InputError as error:
         problems.append(str(error))
-    roles = Roles(targets, candidates, keep, groups, periodic, exclude, missing, time, apart)
-    found = survey(opened, roles, everything=True)
+    roles = Roles(targets, candidates, keep, groups, periodic, exclude, missing, time, apart, weights)
+    most_inputs = kept_of(len(opened.frame.columns), AUTO)
+    found = survey(opened, roles, everything=True, most_inputs=most_inputs)
     if problems:
         found = Survey(found.source, found.rows, found.uses, (*problems, *found.problems), found.questions)
-    return Checked(found, next_command(data, found, targets, exclude, time))
+    return Checked(found, next_command(data, found, targets, exclude, time, weights))
 
 
-def next_command(data: Any, found: Survey, targets: Any, exclude: Any, time: str | None) -> str:
+def next_command(
+    data: Any, found: Survey, targets: Any, exclude: Any, time: str | None, weights: str | None = None
+) -> str:
     """The line that goes on from here: a command for a file, a call for a table in memory."""
     named = [] if targets is None else [targets] if isinstance(targets, str) else [str(one) for one in targets]
     out = [exclude] if isinstance(exclude, str) else [str(one) for one in exclude]
@@ -79,7 +87,10 @@ def next_command(data: Any, found: Survey, targets: Any, exclude: Any, time: str
         for name in out:
             words += ["--exclude", name]
         words += [] if time is None else ["--time", time]
+        words += [] if weights is None else ["--weights", weights]
         return shlex.join([*words, "--out", "run"])
     shown = repr(named[0]) if len(named) == 1 else repr(named) if named else "targets=..."
-    more = "".join(f", {name}={value!r}" for name, value in (("exclude", out), ("time", time)) if value)
+    more = "".join(
+        f", {name}={value!r}" for name, value in (("exclude", out), ("time", time), ("weights", weights)) if value
+    )
     return f"fb.discover(table, {shown}{more})"

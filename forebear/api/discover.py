@@ -24,6 +24,7 @@ from forebear.run.compiled import spare_maps
 from forebear.run.engine import is_cluster
 from forebear.run.events import Listener, listening
 from forebear.storage.folder import open_run
+from forebear.storage.heap import keep_heap_small
 
 
 def discover(
@@ -46,7 +47,9 @@ def discover(
     exclude: str | Sequence[str] = (),
     missing: str = "model",
     time: str | None = None,
-    sample: int | None = 200_000,
+    sample: int | None = 100_000,
+    weights: str | None = None,
+    screen: int | str | None = "auto",
     **settings: Any,
 ) -> Found:
     """Find the few inputs that shape the whole conditional law of each target.
@@ -96,6 +99,12 @@ def discover(
         sample: rows that are read at most, drawn at random by the seed in one pass; None reads all. Parquet files and
             folders, Arrow datasets, lazy polars frames, DuckDB relations and dask frames are read in parts, and of
             them only the columns that are needed; `found.columns` and the report say how many rows there were.
+        weights: a column that says how much each row counts, such as how many of a population it stands for. The law
+            that is learned and tested is that of the weighted rows, statistics have variances that hold whatever the
+            weights follow, and `found.columns` and the report say how many equal rows the rows are worth.
+        screen: of very many candidates, how many are searched: a quick look at ranks, pairs and trees chooses them,
+            and `found.columns` names the others, which no test has seen. "auto" leaves 80 of more than 300 for the
+            certified rule; None searches all.
         **settings: any field of `FlowSettings`, `KernelSettings` and `CertificateSettings`, `folds` and `subset`.
 
     Returns:
@@ -117,6 +126,7 @@ def discover(
         groups = made.free_groups(keep) if groups is None else groups
         periodic = {**made.periodic, **(periodic or {})}
     spare_maps()
+    keep_heap_small()
     asked = Asked(
         data,
         targets,
@@ -136,6 +146,8 @@ def discover(
         missing,
         time,
         sample,
+        weights,
+        screen,
     )
     problem, questions, settings_record, memory, use = prepared = prepare(asked, jobs)
     with ExitStack() as stack:

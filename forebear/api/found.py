@@ -9,6 +9,7 @@ from pathlib import Path as FilePath
 from typing import TYPE_CHECKING, Any
 
 import networkx as nx
+import numpy as np
 import pandas as pd
 
 from forebear.api.twins import Twins, fit_recipe, recipe_of, sampler_of
@@ -513,7 +514,10 @@ class Found:
         table = self.table.with_values(self.targets)
         if judged.table != fingerprint(table):
             raise InputError("this twin was fitted on another table: judge on rows of yours, twin.validate(rows)")
-        return judged.validate(table.take(judged.test_rows).frame(), full=full, exact=exact, seed=seed)
+        known = np.flatnonzero(~np.any([self.table.columns[target].gaps for target in self.targets], axis=0))
+        weights = self.structure.take(known).take(judged.test_rows).weights
+        rows = table.take(judged.test_rows).frame()
+        return judged.validate(rows, full=full, exact=exact, seed=seed, weights=weights)
 
     def _read(self, data: Any) -> tuple[Table, RowStructure]:
         used = {name for question in self.questions.values() for name in (question.target, *question.inputs)}

@@ -38,7 +38,7 @@ def law_evidence(
         raise InputError(f"twin must be a twin, True, False or None; got {twin!r}")
     options: dict[str, Any] = {"held_out": held_out, "seed": seed, "progress": progress}
     if isinstance(twin, Twin) and not twin.joint:
-        return given_evidence(found.record, found.table, twin, **options)
+        return given_evidence(found.record, found.table, twin, weights=found.structure.weights, **options)
     return own_evidence(found, recipe, joint=twin if isinstance(twin, Twin) else None, **options)
 
 
@@ -77,7 +77,14 @@ def own_evidence(
         return found.twins.get(recipe._replace(pruned=pruned, joint=joint), found.folder, progress)
 
     told = fitted_evidence(
-        found.record, found.table, twins, held_out=held_out, seed=seed, progress=progress, joint=joint
+        found.record,
+        found.table,
+        twins,
+        held_out=held_out,
+        seed=seed,
+        progress=progress,
+        joint=joint,
+        weights=found.structure.weights,
     )
     if folder is not None and result is not None:
         keep_evidence(told, folder / "report", identity)
@@ -91,7 +98,8 @@ def kept_laws(found: Found, *, held_out: Any, seed: int, before: Callable[[], No
     by_hand = recipe is None or found.table is None
     twin = kept_twin(found.folder) if found.folder is not None and by_hand else None
     if twin is not None and not twin.joint:
-        return given_evidence(found.record, found.table, twin, held_out=held_out, seed=seed)
+        weights = found.structure.weights
+        return given_evidence(found.record, found.table, twin, held_out=held_out, seed=seed, weights=weights)
     if found.table is None:
         return None
     usual = recipe_of(found.record, True, False, None, 0, {}, _sampler(found))

@@ -38,17 +38,14 @@ MEANT = {
     "episode": "rows",
     "group": "groups",
     "model": "sampler",
+    "weight": "weights",
+    "sample_weight": "weights",
+    "sample_weights": "weights",
 }
 """what people write -> what it is called here"""
 
 
-_WEIGHTS = (
-    "rows cannot be weighted, since every p-value counts rows; draw rows in proportion to their weights first, "
-    "table.sample(n=len(table), weights=..., random_state=0), or put what the weights follow among the candidates"
-)
 _NOT_HERE = {
-    "weights": _WEIGHTS,
-    "sample_weight": _WEIGHTS,
     "censored": "censored targets are not modelled; use a survival model (lifelines, scikit-survival), or ask about "
     "rows that are not censored, table[~table.censored], where censoring does not depend on the target",
 }

@@ -68,6 +68,7 @@ def check(
     rows: opt.Rows = "auto",
     time: opt.Time = None,
     missing: opt.Missing = "model",
+    weights: opt.Weights = None,
     json: opt.Json = False,
 ) -> None:
     """Show what is in a table and what discover would do with each column, without training.
@@ -78,7 +79,7 @@ def check(
     from forebear.cli.discovering import ColumnRoles
 
     roles = ColumnRoles(data, target or (), candidate or (), keep or (), (), periodic or (), exclude=exclude or ())
-    run_check(roles, rows, time, missing, json)
+    run_check(roles, {"rows": rows, "time": time, "missing": missing, "weights": weights}, json)
 
 
 @app.command(epilog=examples.DISCOVER)
@@ -91,7 +92,9 @@ def discover(
     periodic: opt.Periodic = None,
     exclude: opt.Exclude = None,
     missing: opt.Missing = "model",
-    sample: opt.Sample = "200000",
+    weights: opt.Weights = None,
+    sample: opt.Sample = "100000",
+    screen: opt.Screen = "auto",
     rows: opt.Rows = "auto",
     lags: opt.Lags = None,
     state: opt.State = None,
@@ -129,7 +132,8 @@ def discover(
     roles = ColumnRoles(data, *columns, trajectory, exclude or ())
     passed: dict[str, object] = {"preset": preset, "sampler": sampler, "joint": joint, "progress": progress}
     most = None if sample == "all" else parse_whole(sample, "--sample", 100)
-    passed |= {"rows": rows, "missing": missing, "sample": most}
+    searched = None if screen == "all" else screen if screen == "auto" else parse_whole(screen, "--screen", 2)
+    passed |= {"rows": rows, "missing": missing, "sample": most, "weights": weights, "screen": searched}
     for name, text, least in (("runs", runs, 1), ("seed", seed, 0), ("jobs", jobs, 1)):
         passed[name] = parse_whole(text, f"--{name}", least)
     if rule is not None:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import html
 import shutil
 import textwrap
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass, fields
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 
 import pandas as pd
 
 from forebear.data.survey import ColumnUse, Survey
+from forebear.data.weights import effective_rows
 
 USE_HEAD = ("column", "kind", "missing", "values", "use")
 """of the table that `Checked` prints"""
@@ -33,11 +34,32 @@ class TableUse:
     """how the rows were drawn, where there were more than were read"""
     missing: str = "model"
     """what was done about gaps"""
+    weights: str = ""
+    """the column that says how much each row counts; empty: all count the same"""
+    effective: float = 0.0
+    """equal rows that weighted ones are worth"""
+    screen: str = ""
+    """what a quick look at very many candidates has set aside"""
 
     @classmethod
     def of(cls, found: Survey, used: int, missing: str, sample: str = "", total: int | None = None) -> TableUse:
         """From a survey of a table that had so many rows."""
-        return cls(found.source, found.rows if total is None else total, used, found.uses, sample, missing)
+        weights = next((use.name for use in found.uses if use.role == "weights"), "")
+        worth = 0.0 if found.weights is None else effective_rows(found.weights)
+        rows = found.rows if total is None else total
+        return cls(found.source, rows, used, found.uses, sample, missing, weights, worth)
+
+    def screened(self, gone: Mapping[str, Sequence[str]]) -> TableUse:
+        """The same with the candidates that a quick look set aside, by target; a column that no target is left with
+        has that for its role."""
+        out = set.intersection(*(set(names) for names in gone.values()))
+        columns = tuple(
+            replace(use, role="screened out", why="showed too little in a quick look") if use.name in out else use
+            for use in self.columns
+        )
+        each = " and ".join(f"{len(names):,} candidates of '{target}'" for target, names in list(gone.items())[:3])
+        told = f"A quick look set {each} aside, which no test has seen: found.columns names them."
+        return replace(self, columns=columns, screen=told)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain numbers and strings, but for the place of the file: the same table gives the same answer."""
@@ -55,6 +77,10 @@ class TableUse:
             parts.append(f"Rows with a gap were left out: {self.used:,} of {self.rows:,} remain.")
         if self.missing == "model" and self.gaps:
             parts.append(f"{self.gaps:,} cells are missing, which the laws take as such.")
+        if self.weights:
+            worth = f"{self.used:,} rows are worth about {self.effective:,.0f} equal ones"
+            parts.append(f"Rows count by '{self.weights}': {worth}.")
+        parts += [self.screen] if self.screen else []
         return " ".join(parts)
 
     @property

@@ -4,15 +4,27 @@ from __future__ import annotations
 
 import codecs
 import csv
+import gzip
 import re
 import warnings
+import zlib
 from collections.abc import Sequence
+from io import BytesIO
 from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pandas as pd
 
+from forebear.data.records import (
+    UnclearRecords,
+    chosen_rows,
+    count_records,
+    is_packed,
+    open_bytes,
+    open_text,
+    pick_records,
+)
 from forebear.errors import InputError, listed
 from forebear.storage.memory import check_file
 
@@ -24,8 +36,10 @@ _READ_CSV: dict[str, Any] = {"float_precision": "round_trip"} if _OLD_PANDAS els
 # and shifts every name by one; with it, pandas warns.
 _READ_CSV |= {"skipinitialspace": True, "low_memory": False, "index_col": False}
 
-# Of a file's size, while its text becomes columns.
-_COPIES = 3.0
+# Of a file's size, while its text becomes columns; of one that is packed, which holds about four times as much.
+_COPIES, _COPIES_OF_PACKED = 3.0, 12.0
+# Files of fewer bytes are read as a whole, whatever is drawn of them.
+SMALL = 1 << 24
 DELIMITERS = (",", ";", "\t", "|")
 _LOOKED_AT = 50
 _BLOCK = 1 << 16
@@ -43,26 +57,57 @@ class Dialect(NamedTuple):
     decimal: str
 
 
-def read_delimited(path: Path) -> tuple[list[str], pd.DataFrame]:
-    """The names in the header as they stand there, and the cells below it."""
-    check_file(path, _COPIES)
+class Delimited(NamedTuple):
+    """What was read of a file."""
+
+    header: list[str]
+    """the names as they stand there"""
+    cells: pd.DataFrame
+    total: int
+    """rows of the file"""
+
+
+def read_delimited(path: Path, most: int | None = None, seed: int = 0) -> Delimited:
+    """The names in the header, and the cells below it: of all rows, or of so many at most, drawn by the seed.
+
+    Of a large file with more rows than that, only those are ever held.
+    """
     try:
         dialect = find_dialect(path)
         header = next(_lines(path, dialect.encoding, dialect.delimiter))
         _check_header(header, path)
+        part, total = _part(path, dialect, most, seed)
+        if part is None:
+            check_file(path, _COPIES_OF_PACKED if is_packed(path) else _COPIES)
         with warnings.catch_warnings():
             warnings.simplefilter("error", pd.errors.ParserWarning)
             how = {"encoding": dialect.encoding, "sep": dialect.delimiter, "decimal": dialect.decimal}
-            return header, pd.read_csv(path, header=0, names=list(range(len(header))), **how, **_READ_CSV)
+            source: Any = path if part is None else BytesIO(part)
+            cells = pd.read_csv(source, header=0, names=list(range(len(header))), **how, **_READ_CSV)
+        return Delimited(header, cells, len(cells) if part is None else total)
     except UnicodeError as error:
         raise InputError(f"{path} is not text in UTF-8: save it as a CSV in UTF-8") from error
     except pd.errors.ParserWarning as error:
         raise InputError(
             f"{path} has more cells in a row than names in its header: give every column a name"
         ) from error
+    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+        raise InputError(f"{path} is not a whole gzip file ({error}): pack it again") from error
     except (pd.errors.ParserError, csv.Error) as error:
         reason = " ".join(str(error).split()).removeprefix("Error tokenizing data. C error: ")
         raise InputError(f"{path} is not a well-formed CSV ({reason}): mend or drop that line") from error
+
+
+def _part(path: Path, dialect: Dialect, most: int | None, seed: int) -> tuple[bytes | None, int]:
+    """The lines that are drawn of a large file, and how many rows it has; None where it is to be read as a whole."""
+    if most is None or dialect.encoding == "utf-16" or path.stat().st_size < SMALL:
+        return None, 0
+    try:
+        total = count_records(path) - 1
+        rows = chosen_rows(total, most, seed)
+        return (None, total) if rows is None else (pick_records(path, rows), total)
+    except UnclearRecords:
+        return None, 0
 
 
 def find_dialect(path: Path) -> Dialect:
@@ -104,7 +149,7 @@ def _cells(lines: Sequence[Sequence[str]]) -> tuple[bool, int]:
 
 
 def _find_encoding(path: Path) -> str:
-    with path.open("rb") as file:
+    with open_bytes(path) as file:
         start = file.read(_BLOCK)
         for mark, encoding in _MARKS.items():
             if start.startswith(mark):
@@ -125,14 +170,14 @@ def _find_encoding(path: Path) -> str:
 
 def _decode(path: Path, encoding: str) -> None:
     """To the end: the sign that does not fit may be anywhere."""
-    with path.open(encoding=encoding) as file:
+    with open_text(path, encoding) as file:
         while file.read(_BLOCK):
             pass
 
 
 def _lines(path: Path, encoding: str, delimiter: str) -> Any:
     """The lines that are not blank, cut into cells."""
-    with path.open(encoding=encoding, newline="") as file:
+    with open_text(path, encoding) as file:
         for line in csv.reader(file, delimiter=delimiter, skipinitialspace=True):
             if line:
                 yield line

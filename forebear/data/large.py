@@ -14,7 +14,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from forebear.errors import InputError, check_whole, listed
+from forebear.data.records import chosen_rows
+from forebear.errors import InputError, listed
 from forebear.storage.memory import check_room
 
 Pick = Callable[[Sequence[str]], Sequence[str]]
@@ -60,24 +61,9 @@ def draw_rows(data: Any, pick: Pick, most: int | None, seed: int) -> Drawn:
         ) from error
     except Exception as error:  # whatever the reader trips over, this is not a table it can read
         reason = str(error).strip().partition("\n")[0]
+        if not isinstance(data, str | Path):
+            raise InputError(f"{source} cannot be read ({reason}): mend the query or the data behind it") from error
         raise InputError(f"{source} is not a readable parquet file ({reason}): write it again") from error
-
-
-def chosen_rows(total: int, most: int | None, seed: int) -> np.ndarray | None:
-    """Numbers of the rows to read, in order; None: all.
-
-    >>> chosen_rows(5, 10, 0) is None, chosen_rows(1_000_000_000, 3, 0).shape
-    (True, (3,))
-    """
-    if most is not None:
-        check_whole("sample", most, 1)
-    if most is None or total <= most:
-        return None
-    # Few of many: numbers are drawn until enough differ, so that nothing of the size of the table is held.
-    rng, found = np.random.default_rng([seed, 0x5A]), np.zeros(0, np.int64)
-    while len(found) < most:
-        found = np.unique(np.append(found, rng.integers(total, size=int(1.1 * (most - len(found))) + 16)))
-    return np.sort(rng.permutation(found)[:most])
 
 
 def _values(total: int, rows: np.ndarray | None, names: Sequence[str]) -> int:
@@ -100,7 +86,7 @@ def _opened(data: Any) -> _Source:
     return _dask(data) if _is_dask(data) else _relation(data)
 
 
-def _picked(batches: Iterator[Any], rows: np.ndarray | None) -> Any:
+def _picked(batches: Iterator[Any], rows: np.ndarray | None, schema: Any) -> Any:
     """The rows of a stream of Arrow batches that were chosen, as one Arrow table."""
     import pyarrow as pa
 
@@ -113,7 +99,16 @@ def _picked(batches: Iterator[Any], rows: np.ndarray | None) -> Any:
             if last > first:
                 kept.append(batch.take(pa.array(rows[first:last] - start)))
         start += batch.num_rows
-    return pa.Table.from_batches(kept)
+    return pa.Table.from_batches(kept) if kept else schema.empty_table()
+
+
+def _as_frame(table: Any) -> pd.DataFrame:
+    """An Arrow table as a frame, each column with memory of its own, so that nothing is held twice."""
+    import pyarrow as pa
+
+    frame = table.to_pandas(split_blocks=True, self_destruct=True)
+    pa.default_memory_pool().release_unused()
+    return frame
 
 
 def _dataset(data: Any) -> _Source:
@@ -128,14 +123,43 @@ def _dataset(data: Any) -> _Source:
         data = ds.dataset(place, format="parquet", partitioning="hive")
 
     def read(names: list[str], rows: np.ndarray | None, total: int) -> pd.DataFrame:
-        # One fragment and few batches ahead: memory is that of the rows that are kept.
-        ahead: dict[str, Any] = {"batch_size": _AT_A_TIME, "batch_readahead": 2, "fragment_readahead": 1}
-        if isinstance(getattr(data, "format", None), ds.ParquetFileFormat):
-            # Otherwise whole row groups are fetched before their first rows are looked at, and stay.
-            ahead["fragment_scan_options"] = ds.ParquetFragmentScanOptions(pre_buffer=False, use_buffered_stream=True)
-        return _picked(data.to_batches(columns=names, use_threads=False, **ahead), rows).to_pandas()
+        return _as_frame(_picked(_batches(data, names), rows, _of(data.schema, names)))
 
     return _Source(data.schema.names, data.count_rows, read)
+
+
+def _batches(data: Any, names: list[str]) -> Iterator[Any]:
+    """The rows of a dataset, a few thousand at a time, so that memory is that of the rows that are kept."""
+    import pyarrow.dataset as ds
+
+    plain = isinstance(data, ds.FileSystemDataset) and isinstance(data.format, ds.ParquetFileFormat)
+    if not plain or getattr(data, "_scan_options", None):
+        # One fragment and few batches ahead.
+        ahead: dict[str, Any] = {"batch_size": _AT_A_TIME, "batch_readahead": 2, "fragment_readahead": 1}
+        yield from data.to_batches(columns=names, use_threads=False, **ahead)
+        return
+    schema = _of(data.schema, names)
+    for fragment in data.get_fragments():
+        yield from _of_parquet(fragment, names, schema)
+
+
+def _of(schema: Any, names: Sequence[str]) -> Any:
+    import pyarrow as pa
+
+    return pa.schema([schema.field(name) for name in names])
+
+
+def _of_parquet(fragment: Any, names: list[str], schema: Any) -> Iterator[Any]:
+    """One Parquet file, page by page: a scan of the dataset would fetch whole row groups, and hold several."""
+    from pyarrow.parquet import ParquetFile
+
+    with fragment.open() as file, ParquetFile(file, buffer_size=1 << 16, pre_buffer=False) as pages:
+        if not set(names) <= set(pages.schema_arrow.names) or _of(pages.schema_arrow, names) != schema:
+            # A column that its folder's name tells, or that is of another type here.
+            yield from fragment.to_batches(schema=schema, columns=names, use_threads=False, batch_size=_AT_A_TIME)
+            return
+        for batch in pages.iter_batches(_AT_A_TIME, columns=names, use_threads=False):
+            yield batch.select(names)
 
 
 def _check_twice(place: Path) -> None:
@@ -197,13 +221,14 @@ def _relation(data: Any) -> _Source:
     """A relation of DuckDB: a table, a view, a file or the answer to a query."""
 
     def count() -> int:
-        return int(data.aggregate("count(*)").fetchone()[0])
+        return int(data.aggregate("count(*)").fetchall()[0][0])
 
     def read(names: list[str], rows: np.ndarray | None, total: int) -> pd.DataFrame:
         quoted = ", ".join('"{}"'.format(name.replace('"', '""')) for name in names)
         chosen = data.project(quoted)
         reader = getattr(chosen, "to_arrow_reader", None) or chosen.fetch_arrow_reader
-        return _picked(iter(reader(_AT_A_TIME)), rows).to_pandas()
+        opened = reader(_AT_A_TIME)
+        return _as_frame(_picked(iter(opened), rows, opened.schema))
 
     return _Source(list(data.columns), count, read)
 

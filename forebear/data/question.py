@@ -70,8 +70,9 @@ def ask(
     return questions
 
 
-def check_questions(table: Table, questions: Sequence[Question]) -> None:
-    """What only the values can tell: too few rows, and columns that are copies of one another.
+def check_questions(table: Table, questions: Sequence[Question], most_inputs: int | None = None) -> None:
+    """What only the values can tell: too few rows, and columns that are copies of one another. Of more inputs than
+    `most_inputs`, so many will be searched.
 
     >>> import pandas as pd
     >>> from forebear.data.table import read_columns
@@ -81,7 +82,7 @@ def check_questions(table: Table, questions: Sequence[Question]) -> None:
     forebear.errors.InputError: a.csv has 3 rows, too few for target 'y' with 1 input: give at least 30 rows
     """
     for question in questions:
-        count = len(question.inputs)
+        count = len(question.inputs) if most_inputs is None else min(len(question.inputs), most_inputs)
         needed = max(FEWEST_ROWS, ROWS_PER_INPUT * count)
         rows = len(table.columns[question.target].present)
         if rows < needed:

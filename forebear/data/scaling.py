@@ -6,7 +6,7 @@ What a column becomes is for its kind to say, see `forebear.kinds`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -105,6 +105,10 @@ class FeatureMap(eqx.Module):
         return xp.concatenate(parts, axis=1)[:, np.argsort(order)] if parts else xp.zeros((len(x), 0), x.dtype)
 
 
+# Rows that are encoded at a time.
+_ROWS = 16_384
+
+
 @dataclass(frozen=True)
 class Encoder:
     """The input columns of a table as one matrix of features.
@@ -147,7 +151,22 @@ class Encoder:
 
     def single(self, x: np.ndarray) -> np.ndarray:
         """The same in float32, computed in double: a column far from zero would lose its digits in single."""
-        return self.numbers(np.asarray(x, float)).astype(np.float32)
+        return self._in_parts(len(x), lambda some: np.asarray(x[some], float))
+
+    def of_table(self, table: Table) -> np.ndarray:
+        """Features (rows, width) of a table's own columns, in float32."""
+        columns = [table.columns[code.name].values for code in self.codes]
+        if not columns:
+            return np.zeros((table.rows, 0), np.float32)
+        return self._in_parts(table.rows, lambda some: np.stack([own[some] for own in columns], axis=1))
+
+    def _in_parts(self, rows: int, numbers: Callable[[slice], np.ndarray]) -> np.ndarray:
+        """Features of raw numbers, some rows at a time, so that little is held in double precision."""
+        features = np.empty((rows, self.width), np.float32)
+        for start in range(0, rows, _ROWS):
+            some = slice(start, start + _ROWS)
+            features[some] = self.numbers(numbers(some))
+        return features
 
     def encode(self, frame: pd.DataFrame) -> np.ndarray:
         """Features (rows, width) of a frame, in float32; a column that it lacks is zero, as a mask would make it."""

@@ -10,10 +10,12 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from forebear.data.delimited import read_delimited
-from forebear.data.large import Pick, chosen_rows, draw_rows, is_large
+from forebear.data.delimited import SMALL, read_delimited
+from forebear.data.formats import FORMATS, LINES, draw_lines, read_format
+from forebear.data.large import Pick, draw_rows, is_large
+from forebear.data.records import chosen_rows, is_packed, suffix_of
 from forebear.errors import InputError, listed
-from forebear.storage.memory import check_file, check_room
+from forebear.storage.memory import check_room
 
 IN_MEMORY = "the table"
 
@@ -29,10 +31,10 @@ class Opened(NamedTuple):
 def open_frame(data: Any) -> Opened:
     """The table as a pandas frame with checked names, and what to call it in messages.
 
-    `data` is a path to a .csv or .parquet file, a pandas, polars or pyarrow table, an xarray dataset, a dict of
-    arrays, or a matrix with one row per observation (its columns become x0, x1, ...). Cells are checked later, for
-    the columns that are used. The index of a pandas frame and the coordinates of a dataset are dropped. A table that
-    has been opened already is given back as it is, under the name that it has.
+    `data` is a path to a .csv or .parquet file, or one of `forebear.data.formats`; a pandas, polars or pyarrow table,
+    an xarray dataset, a dict of arrays, or a matrix with one row per observation (its columns become x0, x1, ...).
+    Cells are checked later, for the columns that are used. The index of a pandas frame and the coordinates of a
+    dataset are dropped. A table that has been opened already is given back as it is, under the name that it has.
 
     >>> frame, source = open_frame({"x": [1, 2], "y": [0.5, 0.25]})
     >>> list(frame), len(frame), source
@@ -66,9 +68,16 @@ def open_sample(data: Any, pick: Pick = list, most: int | None = None, seed: int
     (200, 1000, True)
     """
     if not isinstance(data, Opened) and is_large(data) and _there(data):
-        frame, total = draw_rows(data, lambda names: pick(_checked_names(names, str(data))), most, seed)
+        # What a query is called would be its answer.
         source = str(data) if isinstance(data, (str, Path)) else IN_MEMORY
+        frame, total = draw_rows(data, lambda names: pick(_checked_names(names, source)), most, seed)
         return Sampled(_checked(frame, source), total, len(frame) < total)
+    drawn = _read_text(Path(data), most, seed) if isinstance(data, (str, Path)) and most is not None else None
+    if drawn is not None:
+        frame, total = drawn
+        if len(frame) < total:
+            return Sampled(_checked(frame, str(data)), total, True)
+        data = _checked(frame, str(data))
     opened = open_frame(data)
     total = len(opened.frame)
     rows = chosen_rows(total, most, seed)
@@ -100,13 +109,14 @@ def _read_file(path: Path) -> pd.DataFrame:
             raise InputError(f"{path} is a folder: give the path of a .csv or .parquet file in it")
         if not path.exists():
             raise InputError(f"{path}: no such file. Check the spelling and the folder you are in")
-        suffix = path.suffix.lower()
+        suffix = suffix_of(path)
         if suffix == ".csv":
-            return _read_csv(path)
-        if suffix in (".parquet", ".pq"):
+            return _read_csv(path)[0]
+        if suffix in (".parquet", ".pq") and not is_packed(path):
             return _read_parquet(path)
-        if suffix in _READERS and (suffix != ".xlsx" or _is_zip(path)):
-            return _read_other(path, suffix)
+        if suffix in FORMATS and (FORMATS[suffix].packed or not is_packed(path)):
+            if suffix != ".xlsx" or _is_zip(path):
+                return read_format(path, suffix)
     except OSError as error:
         reason = error.strerror or str(error).partition("\n")[0]
         raise InputError(f"{path} cannot be read ({reason}): check the file and its permissions") from error
@@ -120,48 +130,24 @@ def _is_zip(path: Path) -> bool:
         return file.read(2) == b"PK"
 
 
-def _read_excel(path: Path) -> pd.DataFrame:
-    return pd.read_excel(path)
-
-
-def _read_lines(path: Path) -> pd.DataFrame:
-    how: dict[str, Any] = {"lines": True, "dtype": False}  # dates stay text, which is read as times later
-    return pd.read_json(path, **how)
-
-
-_READERS = {
-    ".xlsx": (_read_excel, "openpyxl"),
-    ".jsonl": (_read_lines, ""),
-    ".ndjson": (_read_lines, ""),
-    ".feather": (pd.read_feather, "pyarrow"),
-    ".arrow": (pd.read_feather, "pyarrow"),
-}
-"""ending -> how pandas reads it, and what it needs for that"""
-# Of a file's size, while it becomes columns: these are compressed.
-_COPIES = 10.0
-
-
-def _read_other(path: Path, suffix: str) -> pd.DataFrame:
-    """Formats that pandas knows."""
-    read, needs = _READERS[suffix]
-    check_file(path, _COPIES)
-    try:
-        return read(path)
-    except ImportError:
-        raise InputError(
-            f"{path} needs {needs} to be read: pip install {needs}, or save as .csv or .parquet"
-        ) from None
-    except Exception as error:  # whatever the reader trips over, the file is not a table it can read
-        reason = str(error).strip().partition("\n")[0]
-        raise InputError(
-            f"{path} is not a readable {suffix} file ({reason}): write it again, or as .csv or .parquet"
-        ) from error
-
-
-def _read_csv(path: Path) -> pd.DataFrame:
-    header, frame = read_delimited(path)
+def _read_csv(path: Path, most: int | None = None, seed: int = 0) -> tuple[pd.DataFrame, int]:
+    header, frame, total = read_delimited(path, most, seed)
     frame.columns = pd.Index(_checked_names(header, str(path)), dtype=object)
-    return frame
+    return frame, total
+
+
+def _read_text(path: Path, most: int, seed: int) -> tuple[pd.DataFrame, int] | None:
+    """Rows that are drawn of a text file, and how many it has; None where it is no such file, or small enough."""
+    try:
+        if not path.is_file() or path.stat().st_size < SMALL:
+            return None
+        suffix = suffix_of(path)
+        if suffix == ".csv":
+            return _read_csv(path, most, seed)
+        return draw_lines(path, most, seed) if suffix in LINES else None
+    except OSError as error:
+        reason = error.strerror or str(error).partition("\n")[0]
+        raise InputError(f"{path} cannot be read ({reason}): check the file and its permissions") from error
 
 
 def _read_parquet(path: Path) -> pd.DataFrame:

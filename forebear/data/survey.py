@@ -18,6 +18,7 @@ from forebear.data.question import Question, ask, check_questions
 from forebear.data.source import Opened
 from forebear.data.table import Table
 from forebear.data.times import read_times, time_columns
+from forebear.data.weights import read_weights
 from forebear.errors import InputError, listed, one_of, raise_together
 
 MODEL, DROP, REFUSE = "model", "drop", "refuse"
@@ -36,6 +37,8 @@ class Roles(NamedTuple):
     time: str | None = None
     apart: str | None = None
     """a column that says which rows belong together: no input unless it is asked for by name"""
+    weights: str | None = None
+    """a column that says how much each row counts: never an input"""
 
 
 @dataclass(frozen=True)
@@ -45,7 +48,8 @@ class ColumnUse:
     name: str
     kind: str
     role: str
-    """"target", "candidate", "kept", "rows", "time", "left out", "excluded", "not asked for" or "cannot be used" """
+    """"target", "candidate", "kept", "rows", "time", "weights", "left out", "excluded", "not asked for" or "cannot be
+    used" """
     why: str = ""
     """of a column that is not used"""
     missing: int = 0
@@ -71,6 +75,8 @@ class Survey:
     """the columns in use"""
     kept_rows: np.ndarray | None = field(default=None, compare=False)
     """numbers of the rows in the table, in the order of the survey; None: all, in their order"""
+    weights: np.ndarray | None = field(default=None, compare=False)
+    """of the rows of the table in use; None: all count the same"""
 
     def require(self) -> tuple[Table, list[Question]]:
         """Table and questions, or an `InputError` about everything that is in the way."""
@@ -79,11 +85,12 @@ class Survey:
         return self.table, list(self.questions)
 
 
-def survey(opened: Opened, roles: Roles, everything: bool = False) -> Survey:
+def survey(opened: Opened, roles: Roles, everything: bool = False, most_inputs: int | None = None) -> Survey:
     """Look at the columns, decide what each is for, and collect what is wrong.
 
     Columns that nobody named and that say nothing (constants, identifiers, free text, timestamps, copies of another)
-    are left out. With `everything`, columns that the questions do not need are looked at, too.
+    are left out. With `everything`, columns that the questions do not need are looked at, too. Of more than
+    `most_inputs` inputs only so many will be searched, and need rows.
 
     >>> from forebear.data.source import open_frame
     >>> rng = np.random.default_rng(0)
@@ -92,13 +99,14 @@ def survey(opened: Opened, roles: Roles, everything: bool = False) -> Survey:
     >>> [(use.name, use.role, use.why) for use in found.uses]
     [('x', 'candidate', ''), ('unit', 'left out', 'constant'), ('y', 'target', '')]
     """
-    return _Surveyor(opened, roles, everything).survey()
+    return _Surveyor(opened, roles, everything, most_inputs).survey()
 
 
 class _Surveyor:
     """The steps of a survey, each of which adds to what is known."""
 
-    def __init__(self, opened: Opened, roles: Roles, everything: bool):
+    def __init__(self, opened: Opened, roles: Roles, everything: bool, most_inputs: int | None = None):
+        self.most_inputs = most_inputs
         self.frame, self.source = opened
         self.rows = len(self.frame)
         self.roles, self.everything = roles, everything
@@ -108,10 +116,12 @@ class _Surveyor:
         self.copies: dict[str, str] = {}
         self.periods: dict[str, float] = {}
         self.excluded: set[str] = set()
+        self.weights: np.ndarray | None = None
 
     def survey(self) -> Survey:
         self._attempt(lambda: one_of(MODEL, DROP, REFUSE)("missing", self.roles.missing))
         self._attempt(self._read_time)
+        self._attempt(self._read_weights)
         self._attempt(self._read_periods)
         self._attempt(self._exclude)
         self.columns = [str(name) for name in self.frame.columns]
@@ -160,6 +170,17 @@ class _Surveyor:
         if (np.diff(order) < 0).any():
             self.order = order
 
+    def _read_weights(self) -> None:
+        """How much each row counts; rows that do not are left out."""
+        if self.roles.weights is None:
+            return
+        weights = read_weights(self.frame, self.roles.weights, self.source)
+        counted = weights > 0
+        if not counted.all():
+            self.frame = self.frame.iloc[np.flatnonzero(counted)].reset_index(drop=True)
+            self.order = (np.arange(self.rows) if self.order is None else self.order)[counted]
+        self.weights = weights[counted]
+
     def _read_periods(self) -> None:
         self.periods |= pick_periods(self.roles.periodic, list(self.frame.columns), self.source)
 
@@ -171,6 +192,10 @@ class _Surveyor:
         known = set(self.columns)
         for option, text in named_texts(self.roles):
             if text in known:
+                if text == self.roles.weights:
+                    self._add(
+                        f"{self.source}: column '{text}' is in weights and in {option}: leave it in one of them"
+                    )
                 if text in self.excluded:
                     self._add(
                         f"{self.source}: column '{text}' is in exclude and in {option}: leave it in one of them"
@@ -214,7 +239,7 @@ class _Surveyor:
 
     def _usable(self, names: Sequence[str]) -> list[str]:
         apart = {self.roles.apart} - self.named
-        time = {self.roles.time}
+        time = {self.roles.time, self.roles.weights}
         return [
             name
             for name in names
@@ -267,7 +292,7 @@ class _Surveyor:
         if self.roles.missing != MODEL:
             table = self._without_gaps(table)
         self._check_gaps(table, questions)
-        check_questions(table, questions)
+        check_questions(table, questions, self.most_inputs)
         return table
 
     def _without_gaps(self, table: Table) -> Table:
@@ -287,6 +312,7 @@ class _Surveyor:
         if whole.all():
             return table
         self.order = (np.arange(self.rows) if self.order is None else self.order)[whole]
+        self.weights = None if self.weights is None else self.weights[whole]
         return table.take(np.flatnonzero(whole))
 
     def _check_gaps(self, table: Table, questions: Sequence[Question]) -> None:
@@ -301,7 +327,8 @@ class _Surveyor:
 
     def _result(self, questions: Sequence[Question], table: Table | None) -> Survey:
         uses = tuple(_use(self, name, questions) for name in self.columns)
-        return Survey(self.source, self.rows, uses, tuple(self.problems), tuple(questions), table, self.order)
+        problems, asked = tuple(self.problems), tuple(questions)
+        return Survey(self.source, self.rows, uses, problems, asked, table, self.order, self.weights)
 
 
 def _use(found: _Surveyor, name: str, questions: Sequence[Question]) -> ColumnUse:
@@ -327,6 +354,8 @@ def _role(found: _Surveyor, name: str, questions: Sequence[Question]) -> tuple[s
         return "excluded", ""
     if name == found.roles.time:
         return "time", "orders the rows"
+    if name == found.roles.weights:
+        return "weights", "how much each row counts"
     if name in found.copies:
         return "left out", f"copy of '{found.copies[name]}'"
     if any(name == question.target for question in questions):

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Float
 
+from forebear.data.weights import mean_of
 from forebear.discovery.structure import ORDERED, RowStructure
 
 
@@ -84,7 +85,7 @@ _LOWEST = -15.0
 
 
 def paired(first: Float[np.ndarray, " rows"], second: Float[np.ndarray, " rows"], rows: RowStructure) -> Difference:
-    """The mean of first - second, with an interval that minds how the rows hang together.
+    """The mean of first - second, with an interval that minds how the rows hang together and what each counts.
 
     >>> paired(np.array([2.0, 3.0, 2.0, 3.0]), np.ones(4), RowStructure()).difference
     1.5
@@ -96,16 +97,17 @@ def paired(first: Float[np.ndarray, " rows"], second: Float[np.ndarray, " rows"]
         if known.sum() < 2:
             return Difference(0.0, -_NOTHING_KNOWN, _NOTHING_KNOWN)
         apart, rows = apart[known], rows.take(np.flatnonzero(known))
+    weights = np.ones(len(apart)) if rows.weights is None else rows.weights
+    mean = mean_of(apart, rows.weights)
     if rows.kind == ORDERED and len(apart) >= 2 * _STRETCHES:
         parts = np.arange(len(apart)) * _STRETCHES // len(apart)
     elif rows.groups is not None:
         parts = np.unique(rows.groups, return_inverse=True)[1]
     else:
         parts = np.arange(len(apart))
-    counts = np.bincount(parts)
-    sums = np.bincount(parts, apart - apart.mean())
-    error = np.sqrt((sums**2).sum() * len(counts) / max(1, len(counts) - 1)) / counts.sum()
-    mean = float(apart.mean())
+    count = int(parts.max()) + 1
+    sums = np.bincount(parts, weights * (apart - mean))
+    error = np.sqrt((sums**2).sum() * count / max(1, count - 1)) / weights.sum()
     return Difference(mean, mean - _INTERVAL * float(error), mean + _INTERVAL * float(error))
 
 

@@ -199,14 +199,16 @@ class Strengths(NamedTuple):
 def strengths(
     latents: Float[np.ndarray, "rows orders"],
     cleared: Features,
-    freedom: int,
+    freedom: float,
     dependence: RowDependence | None,
+    worth: float = 1.0,
 ) -> Strengths:
-    """The statistics of all products of cleared features."""
+    """The statistics of all products of cleared features; `worth` is what a row is worth, beside an equal one, where
+    rows are weighted: features then come with the roots of the weights, and `freedom` counts equal rows."""
     values = cleared.values
     mean = latents.T @ values / len(values)
     variance = np.maximum((latents**2).T @ values**2 / len(values) - mean**2, 1e-300)
-    t = np.sqrt(freedom) * np.abs(mean) / np.sqrt(variance)
+    t = np.sqrt(freedom / worth) * np.abs(mean) / np.sqrt(variance)
     correlation = mean**2 / np.maximum(np.outer(latents.var(axis=0), values.var(axis=0)), 1e-300)
     rows, of_freedom = np.full(t.shape, float(freedom)), np.full(t.shape, float(freedom))
     if dependence is not None:
@@ -217,7 +219,9 @@ def strengths(
     statistic = np.where(rows < min(fewest, freedom), 0.0, normal_equivalent(t, of_freedom))
     # The t statistic counts in deviations of the product; a correlation in those of its factors.
     wider = np.maximum(variance / np.maximum(np.outer(latents.var(axis=0), values.var(axis=0)), 1e-300), 1.0)
-    return Strengths(statistic, correlation, np.minimum(upper_limit(t, rows, of_freedom) * wider, 1.0), rows)
+    # What weights take is in the deviation of the product already.
+    limit = np.where(rows < FEWEST, 1.0, upper_limit(t, rows / worth, of_freedom) * wider)
+    return Strengths(statistic, correlation, np.minimum(limit, 1.0), rows)
 
 
 def measure(
@@ -231,7 +235,7 @@ def measure(
     cleared, alive = _clear(probe.own, clearing)
     if not len(alive):
         return NOTHING
-    found = strengths(latents, cleared, len(latents) - clearing.count, dependence)
+    found = strengths(latents, cleared, clearing.freedom, dependence, clearing.worth)
     ranks = probe.ranks[alive]
     wanted, plain = (f(len(found.statistic), ranks) for f in (wanted_products, plain_products))
     order, which = _largest(found.statistic, wanted)
@@ -294,12 +298,15 @@ class HostTest:
         kept: Sequence[str],
         candidates: Mapping[str, Sequence[str]],
         dependence: RowDependence | None = None,
+        weights: np.ndarray | None = None,
     ) -> HostTest:
-        """`columns` are features by name, `candidates` names of columns by candidate."""
+        """`columns` are features by name, `candidates` names of columns by candidate; `weights` (rows,) say how much
+        each row counts."""
         own = [columns[name] for name in kept]
         named = {candidate: [columns[name] for name in names] for candidate, names in candidates.items()}
         rows = len(next(iter(columns.values())).values)
-        return cls(own, named, Residualiser([one.values for one in own], rows), dependence)
+        clear = Residualiser([one.values for one in own], rows, weights=weights)
+        return cls(own, named, clear, dependence)
 
     @property
     def count(self) -> int:
@@ -348,8 +355,7 @@ class HostTest:
         self, latents: Float[np.ndarray, "rows orders"], cleared: Features, owner: np.ndarray, start: int
     ) -> MaxStatistic:
         names, rows = list(self.candidates), len(latents)
-        freedom = rows - self.clear.count
-        left, right = cleared.values[:, start : start + _AT_A_TIME], cleared.values[:, start:]
+        left, right = cleared.values[:, start : start + _AT_A_TIME], self.clear.plain(cleared.values[:, start:])
         left_owner, right_owner = owner[start : start + _AT_A_TIME], owner[start:]
         wanted = left_owner[:, None] < right_owner
         best = NOTHING
@@ -357,7 +363,7 @@ class HostTest:
             weighted = latents[:, order, None] * left
             mean = weighted.T @ right / rows
             variance = np.maximum((weighted**2).T @ right**2 / rows - mean**2, 1e-300)
-            t = np.sqrt(freedom) * np.abs(mean) / np.sqrt(variance) * wanted
+            t = np.sqrt(self.clear.freedom / self.clear.worth) * np.abs(mean) / np.sqrt(variance) * wanted
             statistic, effective = self._pairs_in_rows(order, latents, left, right, t, cleared.memory, start)
             if statistic.max() > best.statistic:
                 i, j = np.unravel_index(int(np.argmax(statistic)), statistic.shape)
@@ -383,7 +389,7 @@ class HostTest:
         start: int,
     ) -> tuple[np.ndarray, np.ndarray]:
         """Statistics of products of pairs, and the effective rows behind them."""
-        freedom = float(len(latents) - self.clear.count)
+        freedom = self.clear.freedom
         if self.dependence is None:
             return normal_equivalent(t, freedom), np.full(t.shape, freedom)
         if self.dependence.groups is None:

@@ -9,6 +9,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from forebear.data.table import Table
+from forebear.data.weights import weighted_rows
 from forebear.discovery.laws import Laws
 from forebear.discovery.problem import Problem, Rows
 from forebear.flow.sampler import Law
@@ -60,7 +61,10 @@ def draw(problem: Problem, number: int, rows: Rows, laws: Laws) -> Drawn:
     """Draws of the laws of a batch, each at rows that it has not seen."""
     inputs = [task.inputs for task in problem.batches[number].tasks]
     count = problem.settings.kernel.distilled
-    return Drawn(distil(laws.by_fold, rows.fold, rows.table, inputs, count, rng=rows.rng), laws.notes)
+    weights = rows.structure.weights
+    return Drawn(
+        distil(laws.by_fold, rows.fold, rows.table, inputs, count, rng=rows.rng, weights=weights), laws.notes
+    )
 
 
 def distil(
@@ -71,14 +75,19 @@ def distil(
     count: int,
     *,
     rng: np.random.Generator,
+    weights: Float[np.ndarray, " rows"] | None = None,
 ) -> Draws:
     """Draw `count` rows, latents for each, and the answers of the laws of the row's fold.
 
     `laws` are by fold, then by task, with `inputs` by task; `fold` (rows,) says which of them to ask at a row. No row
-    comes twice before every row has come once; beyond that rows are reused with fresh latents.
+    comes twice before every row has come once; beyond that rows are reused with fresh latents. Of rows with `weights`
+    (rows,) each comes as often as its weight says.
     """
     rounds = -(-count // table.rows)
-    rows = np.concatenate([rng.permutation(table.rows) for _ in range(rounds)])[:count]
+    if weights is None:
+        rows = np.concatenate([rng.permutation(table.rows) for _ in range(rounds)])[:count]
+    else:
+        rows = rng.permutation(weighted_rows(weights, count, rng.random()))
     z = rng.normal(size=(count, max(law.latents for law in laws[0])))
     # A law is asked at the rows of its fold, and at the first few, where all are compared.
     asked = [

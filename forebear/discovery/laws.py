@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import jax
 import numpy as np
 
+from forebear.data.weights import weighted_rows
 from forebear.discovery.problem import ALONE, Context, Problem, Rows
 from forebear.flow.sampler import Law, NetworkSampler, Sampler, Task
 from forebear.flow.train import Trained, Training, fit
@@ -39,7 +40,11 @@ def fit_laws(problem: Problem, number: int, rows: Rows, context: Context = ALONE
     if not isinstance(sampler, NetworkSampler):  # someone else's, which may not like threads
         return Laws([_fit_theirs(rows, fold, tasks, sampler, seed) for fold, seed in enumerate(seeds)], ())
     y = _targets(rows, tasks)
-    lessons = [sampler.prepare(rows.table, tasks, y, *_split(rows, f), seed=seed) for f, seed in enumerate(seeds)]
+    weights = rows.structure.weights
+    lessons = [
+        sampler.prepare(rows.table, tasks, y, *_split(rows, f), seed=seed, weights=weights)
+        for f, seed in enumerate(seeds)
+    ]
     forms = [Weights(lesson.training) for lesson in lessons]
     known = [context.kept.load(f"flow-{fold}", form) for fold, form in enumerate(forms)]
     shares, compiled = [0.0] * folds, Event()
@@ -66,7 +71,8 @@ def fit_laws(problem: Problem, number: int, rows: Rows, context: Context = ALONE
 
 
 def _fit_theirs(rows: Rows, fold: int, tasks: Sequence[Task], sampler: Sampler, seed: int) -> list[Law]:
-    part = rows.table.take(_split(rows, fold)[0])
+    inside, weights = _split(rows, fold)[0], rows.structure.weights
+    part = rows.table.take(inside if weights is None else inside[weighted_rows(weights[inside], len(inside))])
     return [sampler.fit(part.frame(task.inputs), part.frame(task.targets), seed=seed) for task in tasks]
 
 

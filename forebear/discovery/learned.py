@@ -50,6 +50,7 @@ class LearnedProbe:
     """what the trees predict, beyond what follows from the kept inputs"""
     latents: Float[np.ndarray, "rows orders"]
     """the features of latents, likewise"""
+    weights: Float[np.ndarray, " rows"] | None = None
 
     @classmethod
     def fit(
@@ -59,9 +60,10 @@ class LearnedProbe:
         parts: Int[np.ndarray, " rows"],
         kept: Sequence[int] = (),
         seed: int = 0,
+        weights: np.ndarray | None = None,
     ) -> LearnedProbe:
         """Learn cleared features of latents from features of inputs, of which those at `kept` belong to kept inputs;
-        `parts` (rows,) is 0 or 1.
+        `parts` (rows,) is 0 or 1, `weights` (rows,) say how much rows count.
 
         >>> rng = np.random.default_rng(0)
         >>> x = rng.normal(size=(2_000, 4))
@@ -71,18 +73,20 @@ class LearnedProbe:
         True
         """
         given = inputs[:, list(kept)]
-        trees = _learn(latents, inputs, parts, seed, _TREES)
-        predicted = _beyond(_predict(trees, inputs, parts, latents.shape[1]), given, parts, seed + 2)
+        trees = _learn(latents, inputs, parts, seed, _TREES, weights)
+        predicted = _beyond(_predict(trees, inputs, parts, latents.shape[1]), given, parts, seed + 2, weights)
         left = latents
         if given.shape[1]:
-            left = latents - _predict(_learn(latents, given, parts, seed + 4), given, parts, latents.shape[1])
-        return cls(inputs, parts, trees, given, predicted, left)
+            own = _learn(latents, given, parts, seed + 4, weights=weights)
+            left = latents - _predict(own, given, parts, latents.shape[1])
+        return cls(inputs, parts, trees, given, predicted, left, weights)
 
     def measure(
         self,
         clear: Callable[[np.ndarray], np.ndarray],
-        freedom: int,
+        freedom: float,
         dependence: RowDependence | None = None,
+        worth: float = 1.0,
     ) -> MaxStatistic:
         """The strongest covariance of a feature of the latent with its own prediction."""
         cleared, latents = clear(self.predicted), clear(self.latents)
@@ -101,6 +105,7 @@ class LearnedProbe:
                 Features(own, autocorrelation(own) if slow else None),
                 freedom,
                 dependence.of_order(order) if dependence is not None else None,
+                worth,
             )
             limit = max(limit, float(found.limit[0, 0]))
             if found.statistic[0, 0] > best.statistic:
@@ -120,6 +125,7 @@ class LearnedProbe:
         `places` has the features of the inputs that belong to each removed candidate; each is shuffled in turn.
         """
         latent, rng = self.latents[:, order - 1], np.random.default_rng(0)
+        latent = latent if self.weights is None else latent * np.sqrt(self.weights)
         whole = clear(self.predicted[:, order - 1 : order])[:, 0]
         error = np.sqrt(((latent * whole) ** 2).mean() / len(latent))
         loss = {}
@@ -127,7 +133,7 @@ class LearnedProbe:
             shuffled = self.inputs.copy()
             shuffled[:, list(features)] = shuffled[rng.permutation(len(latent))][:, list(features)]
             left = _predict(self.trees, shuffled, self.parts, self.latents.shape[1])
-            left = clear(_beyond(left[:, order - 1 : order], self.given, self.parts, 2))[:, 0]
+            left = clear(_beyond(left[:, order - 1 : order], self.given, self.parts, 2, self.weights))[:, 0]
             loss[candidate] = float((latent * (whole - left)).mean() / max(error, 1e-300))
         ranked = sorted(loss, key=lambda candidate: -loss[candidate])
         needed = max(_SURE, _SHARE * loss[ranked[0]])
@@ -135,7 +141,12 @@ class LearnedProbe:
 
 
 def _learn(
-    latents: np.ndarray, inputs: np.ndarray, parts: np.ndarray, seed: int, count: int = _CLEARING_TREES
+    latents: np.ndarray,
+    inputs: np.ndarray,
+    parts: np.ndarray,
+    seed: int,
+    count: int = _CLEARING_TREES,
+    weights: np.ndarray | None = None,
 ) -> list[Trees]:
     """Trees for each part, which have not seen its rows.
 
@@ -151,11 +162,12 @@ def _learn(
         if len(learn) > _MOST_ROWS:
             learn = learn[np.linspace(0, len(learn) - 1, _MOST_ROWS).astype(int)]
         x, z = inputs[learn], np.ascontiguousarray(latents[learn], float)
+        counts = None if weights is None else np.ascontiguousarray(weights[learn], float)
 
-        def grown(number: int, x: np.ndarray = x, z: np.ndarray = z, part: int = part) -> Any:
+        def grown(number: int, x: np.ndarray = x, z: np.ndarray = z, part: int = part, counts: Any = counts) -> Any:
             own = np.random.RandomState((seed + part, number))
             tree = ExtraTreeRegressor(max_features=1.0, min_samples_leaf=_LEAF, random_state=own)
-            return tree.fit(x, z, check_input=False).tree_
+            return tree.fit(x, z, sample_weight=counts, check_input=False).tree_
 
         with ThreadPoolExecutor(cores()) as pool:
             trees.append(list(pool.map(grown, range(count))))
@@ -174,7 +186,9 @@ def _predict(trees: Sequence[Trees], inputs: np.ndarray, parts: np.ndarray, orde
     return predicted
 
 
-def _beyond(values: np.ndarray, given: np.ndarray, parts: np.ndarray, seed: int) -> np.ndarray:
+def _beyond(
+    values: np.ndarray, given: np.ndarray, parts: np.ndarray, seed: int, weights: np.ndarray | None = None
+) -> np.ndarray:
     """Values (rows, some) less what the kept inputs make of them: within each part, either half by the other."""
     if not given.shape[1]:
         return values
@@ -183,6 +197,6 @@ def _beyond(values: np.ndarray, given: np.ndarray, parts: np.ndarray, seed: int)
         rows = np.flatnonzero(parts == part)
         halves = np.arange(len(rows)) % 2
         own = values[rows]
-        trees = _learn(own, given[rows], halves, seed)
+        trees = _learn(own, given[rows], halves, seed, weights=None if weights is None else weights[rows])
         left[rows] = own - _predict(trees, given[rows], halves, values.shape[1])
     return left

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from hashlib import sha256
 from typing import Any, NamedTuple
+
+import numpy as np
 
 from forebear.data.checked import TableUse
 from forebear.data.names import is_pattern, matching
@@ -11,9 +15,12 @@ from forebear.data.question import Question
 from forebear.data.source import open_sample
 from forebear.data.survey import MODEL, Roles, named_texts, survey
 from forebear.data.table import Table, fingerprint
+from forebear.data.weights import check_weights, scaled
 from forebear.discovery.choose import Rule, find_rule
 from forebear.discovery.halves import HALF
 from forebear.discovery.problem import Problem, make_batches
+from forebear.discovery.screen import AUTO as SCREEN
+from forebear.discovery.screen import check_screen, kept_of, screen_question
 from forebear.discovery.settings import Settings, resolve
 from forebear.discovery.structure import AUTO, RowStructure, declared, judge
 from forebear.errors import InputError, check_whole
@@ -30,7 +37,7 @@ _SEEDS = 2**63
 _ROWS_PER_FOLD = 2
 
 
-SAMPLE = 200_000
+SAMPLE = 100_000
 """rows that are read at most: more bring nothing to the training, and less than half of them are tested"""
 
 
@@ -55,6 +62,8 @@ class Asked(NamedTuple):
     missing: str = MODEL
     time: str | None = None
     sample: int | None = SAMPLE
+    weights: str | None = None
+    screen: int | str | None = SCREEN
 
 
 class Prepared(NamedTuple):
@@ -82,9 +91,14 @@ class Prepared(NamedTuple):
             **{f"version of {name}": version for name, version in versions.items()},
             **self.record,
             "data": fingerprint(self.problem.table),
+            **self._weighing(),
             "questions": [vars(q) for q in self.questions],
             "device": jax.devices()[0].device_kind,
         }
+
+    def _weighing(self) -> dict[str, str]:
+        weights = self.problem.structure.weights
+        return {} if weights is None else {"weights of rows": sha256(weights.tobytes()).hexdigest()}
 
 
 def prepare(asked: Asked, jobs: Any) -> Prepared:
@@ -97,6 +111,8 @@ def prepare(asked: Asked, jobs: Any) -> Prepared:
     if seed >= _SEEDS:
         raise InputError(f"seed must be below 2**63; got one of {len(str(seed))} digits")
     check_jobs(jobs)
+    check_weights(asked.weights)
+    check_screen(asked.screen)
     if asked.sample is not None:
         check_whole("sample", asked.sample, 100)
     table, questions, structure, use = _read(asked)
@@ -123,6 +139,8 @@ def prepare(asked: Asked, jobs: Any) -> Prepared:
         "missing": asked.missing,
         "time": asked.time,
         "sample": asked.sample,
+        "weights": asked.weights,
+        "screen": asked.screen,
         **config.flat(),
     }
     return Prepared(problem, tuple(questions), record, _memory(problem, jobs), use)
@@ -150,14 +168,37 @@ def _read(asked: Asked) -> tuple[Table, list[Question], RowStructure, TableUse]:
         asked.missing,
         asked.time,
         apart,
+        asked.weights,
     )
-    found = survey(opened, roles)
+    found = survey(opened, roles, most_inputs=kept_of(len(opened.frame.columns), asked.screen))
     table, questions = found.require()
     if structure is not None and found.kept_rows is not None:
         structure = structure.take(found.kept_rows)
     told = f"{len(opened.frame):,} of {total:,} rows were drawn at random (seed {asked.seed})." if sampled else ""
     use = TableUse.of(found, table.rows, asked.missing, told, total)
-    return table, questions, judge(table, questions) if structure is None else structure, use
+    table, questions, use = _screened(asked, table, questions, use, found.weights)
+    structure = judge(table, questions) if structure is None else structure
+    if found.weights is not None:
+        structure = replace(structure, weights=scaled(found.weights))
+    return table, questions, structure, use
+
+
+def _screened(
+    asked: Asked, table: Table, questions: list[Question], use: TableUse, weights: np.ndarray | None
+) -> tuple[Table, list[Question], TableUse]:
+    """The questions with the candidates that a quick look leaves, where there are very many and the rule searches."""
+    left, gone = [], {}
+    searches = asked.rule == "certified" or isinstance(asked.screen, int)
+    for question in questions:
+        most = kept_of(len(question.candidates), asked.screen) if searches and not asked.joint else None
+        if most is not None:
+            question, gone[question.target] = screen_question(table, question, most, weights)
+        left.append(question)
+    if not gone:
+        return table, questions, use
+    used = {name for question in left for name in (question.target, *question.inputs)}
+    some = {name: column for name, column in table.columns.items() if name in used}
+    return replace(table, columns=some), left, use.screened(gone)
 
 
 def _wanted(names: Sequence[str], asked: Asked) -> list[str]:
@@ -166,8 +207,9 @@ def _wanted(names: Sequence[str], asked: Asked) -> list[str]:
     gone = {name for text in out for name in ([text] if text in names else matching(text, names))}
     texts = [text for _, text in named_texts(Roles(asked.targets, asked.candidates, asked.keep, asked.groups))]
     if asked.targets is None or asked.candidates is None or isinstance(asked.candidates, Mapping):
+        texts += [str(one) for one in (asked.time, asked.rows, asked.weights) if one is not None]
         return [name for name in names if name not in gone or name in texts]
-    texts += [str(one) for one in (asked.time, asked.rows) if one is not None]
+    texts += [str(one) for one in (asked.time, asked.rows, asked.weights) if one is not None]
     texts += [str(name) for name in asked.periodic or ()]
     kept = {name for text in texts for name in ([text] if text in names else matching(text, names))}
     # Where a name is not there, what it could have meant is to be told.

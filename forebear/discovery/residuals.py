@@ -11,6 +11,7 @@ from scipy.linalg import cho_factor, cho_solve
 from scipy.special import log_ndtr, ndtr, ndtri
 
 from forebear.data.table import Column
+from forebear.data.weights import effective_rows
 from forebear.kinds import kind_named
 from forebear.kinds.bounded import legendre
 
@@ -136,11 +137,16 @@ class Residualiser:
     >>> clearing = Residualiser([features(Column("x", "real", x))], rows=1000)
     >>> bool(abs(clearing(np.exp(x)[:, None])).std() < 0.2 * np.exp(x).std())
     True
+
+    With weights, the regression is weighted and every residual comes out times the root of its row's weight: the
+    product of two of them counts with the weight, and its variance is that of the weighted product.
     """
 
-    def __init__(self, kept: Sequence[np.ndarray], rows: int, pairs: bool = True):
-        single, pair = richness([f.shape[1] for f in kept], rows)
-        self.design = design = self._design(kept, rows, single, pair if pairs else 0)
+    def __init__(self, kept: Sequence[np.ndarray], rows: int, pairs: bool = True, weights: np.ndarray | None = None):
+        self.worth = 1.0 if weights is None else effective_rows(weights) / rows
+        single, pair = richness([f.shape[1] for f in kept], int(self.worth * rows))
+        self.root = None if weights is None else np.sqrt(weights)[:, None]
+        self.design = design = self._rooted(self._design(kept, rows, single, pair if pairs else 0))
         # By the normal equations, in a fifth of the time that orthogonal directions take. Features are bounded and
         # close to orthogonal; where two are not (copies of an input), a small ridge decides: nothing depends on how.
         squares = design.T @ design
@@ -152,6 +158,11 @@ class Residualiser:
         """Features that are cleared with."""
         return self.design.shape[1]
 
+    @property
+    def freedom(self) -> float:
+        """Rows, or the equal ones that weighted rows are worth, beyond those that clearing uses up."""
+        return max(1.0, self.worth * len(self.design) - self.count)
+
     @staticmethod
     def _design(kept: Sequence[np.ndarray], rows: int, single: int, pair: int) -> np.ndarray:
         parts = [np.ones((rows, 1)), *(f[:, :single] for f in kept)]
@@ -161,4 +172,14 @@ class Residualiser:
 
     def __call__(self, values: Float[np.ndarray, "rows some"]) -> Float[np.ndarray, "rows some"]:
         """The residuals of values (rows, some)."""
+        values = self._rooted(values)
         return values - self.design @ cho_solve(self.factor, self.design.T @ values, check_finite=False)
+
+    def _rooted(self, values: np.ndarray) -> np.ndarray:
+        return values if self.root is None else values * self.root
+
+    def plain(self, cleared: np.ndarray) -> np.ndarray:
+        """Residuals without the roots of the weights; 0 where a row does not count."""
+        if self.root is None:
+            return cleared
+        return np.divide(cleared, self.root, out=np.zeros_like(cleared), where=self.root > 0)

@@ -18,6 +18,7 @@ from scipy.stats import f as f_law
 
 from forebear.data.question import Question
 from forebear.data.table import Table
+from forebear.data.weights import scaled
 from forebear.discovery.residuals import Residualiser, features, latent_features
 from forebear.errors import InputError, near_miss
 
@@ -50,6 +51,8 @@ class RowStructure:
     """columns that follow the number of the row: whatever drifts looks as if it came from them"""
     doubt: str = ""
     """what speaks against taking the rows so, if anything"""
+    weights: np.ndarray | None = None
+    """(rows,) how much each row counts, 1 on average; None: all the same"""
 
     @property
     def name(self) -> str:
@@ -62,11 +65,9 @@ class RowStructure:
 
     def take(self, rows: Int[np.ndarray, " some"]) -> RowStructure:
         """The structure of some of the rows."""
-        return (
-            self
-            if self.groups is None
-            else replace(self, groups=np.unique(self.groups[rows], return_inverse=True)[1])
-        )
+        groups = None if self.groups is None else np.unique(self.groups[rows], return_inverse=True)[1]
+        weights = None if self.weights is None else scaled(self.weights[rows])
+        return self if groups is None and weights is None else replace(self, groups=groups, weights=weights)
 
     def folds(self, rows: int, count: int, rng: np.random.Generator) -> Int[np.ndarray, " rows"]:
         """The fold of each row: rows at random, whole stretches in turn, or whole groups at random.

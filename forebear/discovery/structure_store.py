@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from forebear.data.table import Table
+from forebear.data.weights import read_weights, scaled
 from forebear.discovery.structure import GROUPED, INDEPENDENT, ORDERED, RowStructure
 from forebear.storage.arrays import load_arrays, save_arrays
 
@@ -18,25 +20,35 @@ _FORMAT = 1
 
 
 def save_structure(folder: Path, structure: RowStructure) -> None:
-    """Keep the group of each row: the column that tells it is no input, and not in the table that is kept."""
-    file = folder / ROWS_FILE
-    if structure.groups is None:
-        file.unlink(missing_ok=True)  # of another result, which this one replaces
+    """Keep the group and the weight of each row: the columns that tell them are no inputs, and not in the table that
+    is kept."""
+    file, arrays = folder / ROWS_FILE, {}
+    if structure.groups is not None:
+        arrays["groups"] = np.asarray(structure.groups, np.int64)
+    if structure.weights is not None:
+        arrays["weights"] = np.asarray(structure.weights, float)
+    if arrays:
+        save_arrays(file, arrays, {"format": _FORMAT})
     else:
-        save_arrays(file, {"groups": np.asarray(structure.groups, np.int64)}, {"format": _FORMAT})
+        file.unlink(missing_ok=True)  # of another result, which this one replaces
 
 
 def load_structure(folder: Path, settings: Mapping[str, Any], table: Table | None) -> RowStructure:
     """How the rows of a saved run's table hang together; as far as the table tells, where versions before 0.4 have
     kept no groups."""
-    file = folder / ROWS_FILE
-    if table is None or not file.is_file() or str(settings.get("rows", INDEPENDENT)) in (INDEPENDENT, ORDERED):
-        return structure_of(settings, table)
-    groups = load_arrays(file, "run the discovery again")[0].get("groups")
-    if groups is None or groups.shape != (table.rows,):
-        return structure_of(settings, table)
-    column = str(settings["rows"])
-    return RowStructure(GROUPED, groups, None if column == GROUPED else column, str(settings.get("rows_why", "")))
+    file, structure = folder / ROWS_FILE, structure_of(settings, table)
+    if table is None or not file.is_file():
+        return structure
+    kept = {
+        name: array
+        for name, array in load_arrays(file, "run the discovery again")[0].items()
+        if array.shape == (table.rows,)
+    }
+    column = str(settings.get("rows", INDEPENDENT))
+    if column not in (INDEPENDENT, ORDERED) and "groups" in kept:
+        why, named = str(settings.get("rows_why", "")), None if column == GROUPED else column
+        structure = RowStructure(GROUPED, kept["groups"], named, why)
+    return replace(structure, weights=kept.get("weights"))
 
 
 def structure_of(settings: Mapping[str, Any], table: Table | None) -> RowStructure:
@@ -54,9 +66,13 @@ def structure_named(settings: Mapping[str, Any], frame: pd.DataFrame | None) -> 
     >>> structure_named({"rows": "machine"}, pd.DataFrame({"x": [1.0]})).kind
     'independent'
     """
-    name = str(settings.get("rows", INDEPENDENT))
+    name, column = str(settings.get("rows", INDEPENDENT)), settings.get("weights")
+    weights = None
+    if frame is not None and column in frame.columns:
+        weights = scaled(read_weights(frame, str(column), "the table"))
     if name == ORDERED:
-        return RowStructure(ORDERED, why=str(settings.get("rows_why", "")))
+        return RowStructure(ORDERED, why=str(settings.get("rows_why", "")), weights=weights)
     if name == INDEPENDENT or frame is None or name not in frame.columns:
-        return RowStructure()
-    return RowStructure(GROUPED, np.asarray(pd.factorize(frame[name], use_na_sentinel=False)[0]), name)
+        return RowStructure(weights=weights)
+    groups = np.asarray(pd.factorize(frame[name], use_na_sentinel=False)[0])
+    return RowStructure(GROUPED, groups, name, weights=weights)

@@ -205,6 +205,7 @@ class SharedFlow:
             settings,
             seed=seed,
             observed=self._observed,
+            weights=self.structure.weights,
         )
         trained = [_trained(one, f"{name}-{fold}", context) for fold, one in enumerate(trainings)]
         flow = make_subset_flow(trained, len(questions), settings)
@@ -214,7 +215,7 @@ class SharedFlow:
     @cached_property
     def _inputs(self) -> np.ndarray:
         """Features (rows, features) of all inputs, as networks see them."""
-        return self.encoder.encode(self.table.frame([code.name for code in self.encoder.codes]))
+        return self.encoder.of_table(self.table)
 
     @cached_property
     def _observed(self) -> np.ndarray | None:
@@ -270,6 +271,7 @@ class SharedFlow:
                 stock=stock,
                 notes=notes,
                 observed=None if self._observed is None else self._observed[rows],
+                weights=structure.weights,
             )
             for place, question in enumerate(questions)
         ]

@@ -13,6 +13,7 @@ from scipy.linalg import cho_factor, cho_solve
 from scipy.special import ndtri
 
 from forebear.data.question import Question
+from forebear.data.weights import mean_of, scaled
 from forebear.discovery.action import Action, action
 from forebear.discovery.dependence import (
     PLAIN_SHARE,
@@ -145,6 +146,8 @@ class SetTester:
     """of the training of the flow"""
     observed: Float[np.ndarray, "rows candidates"] | None = None
     """0 where cells of a candidate are missing; None: nowhere"""
+    weights: Float[np.ndarray, " rows"] | None = None
+    """how much each row counts, 1 on average; None: all the same"""
 
     def on(self, kept: frozenset[str]) -> Float[np.ndarray, " candidates"]:
         """The mask of a set, kept inputs included."""
@@ -216,6 +219,7 @@ class SetTester:
             dependence=dependence,
             stock=None,
             observed=None if self.observed is None else self.observed[rows],
+            weights=None if self.weights is None else scaled(self.weights[rows]),
         )
 
     def _complete(self, whole: Int[np.ndarray, " whole"]) -> SetTester:
@@ -237,8 +241,11 @@ class SetTester:
         """What the list of features and a learned probe say together."""
         on = self.on(kept)
         given = [place for place, owner in enumerate(self._seen_owners) if on[owner]]
-        probe = LearnedProbe.fit(latents, self._seen, self.parts, given)
-        found = probe.measure(test.clear, len(latents) - test.count, self.dependence)
+        weighing = test.clear if isinstance(test, HostTest) and self.weights is not None else None
+        own = latents if weighing is None else weighing.plain(latents)
+        probe = LearnedProbe.fit(own, self._seen, self.parts, given, weights=self.weights)
+        freedom, worth = (len(own) - test.count, 1.0) if weighing is None else (weighing.freedom, weighing.worth)
+        found = probe.measure(test.clear, freedom, self.dependence, worth)
         p_value = sidak(found.statistic, found.tests)
         limit = max(fixed.limit, found.limit)
         if p_value > fixed.p_value:
@@ -271,8 +278,8 @@ class SetTester:
         candidates = {
             candidate: names for candidate, names in self.question.candidates.items() if candidate not in kept
         }
-        if self.stock is None or self.dependence is not None:
-            return HostTest.of(self.columns, self._inside(kept), candidates, self.dependence)
+        if self.stock is None or self.dependence is not None or self.weights is not None:
+            return HostTest.of(self.columns, self._inside(kept), candidates, self.dependence, self.weights)
         return DeviceTest(self.stock, self._inside(kept), candidates)
 
     def action(self, without: frozenset[str], candidate: str, z: Float[np.ndarray, " rows"]) -> Action:
@@ -299,15 +306,17 @@ class SetTester:
         most = min(_MOST_PRODUCTS, len(self.x) // _ROWS_PER_PRODUCT - inside.shape[1])
         crossed = [inside[:, i] * inside[:, j] for i in range(inside.shape[1]) for j in range(i + 1)][: max(0, most)]
         bounded = [self.columns[name].values[:, :_BOUNDED] for name in self._inside(kept)]
-        design = np.column_stack([np.ones(len(self.x)), *bounded, inside, *crossed]).astype(float)
+        root = np.ones(len(self.x)) if self.weights is None else np.sqrt(self.weights)
+        design = np.column_stack([np.ones(len(self.x)), *bounded, inside, *crossed]).astype(float) * root[:, None]
+        y = self.y[:, 0] * root
         left = np.empty(len(self.y))
         for part in (0, 1):
             learn, asked = self.parts != part, self.parts == part
             squares = design[learn].T @ design[learn]
             squares[np.diag_indices(len(squares))] += 1e-6 * max(1.0, float(squares.max(initial=0.0)))
-            slope = cho_solve(cho_factor(squares, check_finite=False), design[learn].T @ self.y[learn, 0])
-            left[asked] = self.y[asked, 0] - design[asked] @ slope
-        return float(min(left.std() / self.y.std(), 1.0))
+            slope = cho_solve(cho_factor(squares, check_finite=False), design[learn].T @ y[learn])
+            left[asked] = y[asked] - design[asked] @ slope
+        return float(min(left.std() / (y - root * mean_of(self.y[:, 0], self.weights)).std(), 1.0))
 
     def removed(self, kept: frozenset[str]) -> dict[str, list[Features]]:
         """Features of the columns of every candidate outside the set."""
@@ -320,7 +329,7 @@ class SetTester:
     def clearing(self, kept: frozenset[str]) -> tuple[list[Features], Residualiser]:
         """Features of the columns inside the set, and how to clear with them."""
         given = [self.columns[name] for name in self._inside(kept)]
-        return given, Residualiser([one.values for one in given], len(self.x))
+        return given, Residualiser([one.values for one in given], len(self.x), weights=self.weights)
 
     def _inside(self, kept: frozenset[str]) -> list[str]:
         """Columns of the set, and those that are always kept."""

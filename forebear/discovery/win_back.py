@@ -9,6 +9,7 @@ from typing import Protocol
 import numpy as np
 from jaxtyping import Float
 
+from forebear.data.weights import mean_of, scaled
 from forebear.discovery.cost import Cost, CurvePoint, Difference, losses, paired, score_curve
 from forebear.discovery.search import SetEvidence
 from forebear.discovery.structure import RowStructure
@@ -122,7 +123,8 @@ def scored_structure(tests: SetTests, flow: SharedFlow) -> RowStructure:
     """Of the rows that laws are scored on."""
     dependence = tests.tester.dependence
     groups = None if dependence is None or dependence.groups is None else dependence.groups[tests.tester.scored]
-    return replace(flow.structure, groups=groups)
+    weights = None if tests.tester.weights is None else scaled(tests.tester.weights[tests.tester.scored])
+    return replace(flow.structure, groups=groups, weights=weights)
 
 
 def cost_of_pruning(tests: SetTests, best: frozenset[str], structure: RowStructure) -> Cost:
@@ -138,7 +140,10 @@ def _curve(tests: SetTests, best: frozenset[str]) -> tuple[CurvePoint, ...]:
     tester, every = tests.tester, -(-len(tests.tester.scored) // _ON_THE_CURVE)
     kept = [candidate for candidate in tester.question.candidates if candidate in best]
     known = ~np.isnan(losses(tester.log_scores(best, every)))
-    return score_curve(kept, lambda some: losses(tester.log_scores(some, every))[known]) if known.any() else ()
+    if not known.any():
+        return ()
+    counts = 1.0 if tester.weights is None else scaled(tester.weights[tester.scored[::every]][known])
+    return score_curve(kept, lambda some: losses(tester.log_scores(some, every))[known] * counts)
 
 
 def _paired_cost(
@@ -158,8 +163,8 @@ def _paired_cost(
     return Cost(
         paired(own.mean(axis=0), whole.mean(axis=0), structure).widened(_training_error(own, whole)),
         paired(own_crps.mean(axis=0), whole_crps.mean(axis=0), some).widened(_training_error(own_crps, whole_crps)),
-        (_mean(own, own), _mean(own_crps, own_crps)),
-        (_mean(whole, own), _mean(whole_crps, own_crps)),
+        (_mean(own, own, structure), _mean(own_crps, own_crps, some)),
+        (_mean(whole, own, structure), _mean(whole_crps, own_crps, some)),
         (),
     )
 
@@ -177,7 +182,9 @@ def _training_error(own: Float[np.ndarray, "trainings rows"], whole: Float[np.nd
     return float(np.sqrt(sum(spread) / len(own)))
 
 
-def _mean(scores: Float[np.ndarray, "trainings rows"], pruned: Float[np.ndarray, "trainings rows"]) -> float:
+def _mean(
+    scores: Float[np.ndarray, "trainings rows"], pruned: Float[np.ndarray, "trainings rows"], rows: RowStructure
+) -> float:
     """Over the rows on which the pruned law has all its inputs."""
     known = ~np.isnan(pruned).any(axis=0)
-    return float(scores[:, known].mean()) if known.any() else 0.0
+    return mean_of(scores[:, known].mean(axis=0), rows.take(np.flatnonzero(known)).weights) if known.any() else 0.0

@@ -20,6 +20,7 @@ from jaxtyping import Float, Int, PRNGKeyArray
 
 from forebear.data.scaling import Encoder
 from forebear.data.table import Table, read_columns
+from forebear.data.weights import lesson_rows, weighted_rows
 from forebear.flow.network import Network, stack, unstack
 from forebear.flow.settings import FlowSettings
 from forebear.flow.single import single
@@ -110,23 +111,27 @@ class NetworkSampler(abc.ABC):
         held_out: Int[np.ndarray, " others"] | None = None,
         *,
         seed: int,
+        weights: Float[np.ndarray, " all"] | None = None,
     ) -> Lessons:
         """The training of one law per task, together, on some `rows` of the table, watched on the `held_out` ones.
 
-        y[i] has shape (rows of the table, outputs), the same for every task. `forebear.flow.train.fit` does the
-        training, and `Lessons.laws` makes laws of what it learned.
+        y[i] has shape (rows of the table, outputs), the same for every task; `weights` (rows of the table,) say how
+        much rows count. `forebear.flow.train.fit` does the training, and `Lessons.laws` makes laws of what it
+        learned.
         """
         names = [name for name in table.columns if any(name in task.inputs for task in tasks)]
         encoder = Encoder.of(table, names)
-        x = encoder.single(table.matrix(names))
+        x = encoder.of_table(table)
         masks = np.stack([encoder.mask(task.inputs) for task in tasks])
         values = np.stack(y)
         centre, scale = values.mean(axis=1), values.std(axis=1)
         scaled = (values - centre[:, None]) / scale[:, None]
         rng = np.random.default_rng(seed)
         models = stack([self.make(x.shape[1], values.shape[2], rng=rng) for _ in tasks])
+        if weights is not None and held_out is not None:
+            held_out = held_out[weighted_rows(weights[held_out], len(held_out))]
         watched = None if held_out is None else Rows(x[held_out], scaled[:, held_out])
-        data = Rows(x[rows], scaled[:, rows])
+        data = Rows(x[rows], scaled[:, rows], None if weights is None else lesson_rows(weights[rows]))
         training = Training(models, self.loss, data, watched, masks, self.settings, seed)
         return Lessons(self, training, encoder, tuple(tasks), centre, scale)
 

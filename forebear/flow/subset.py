@@ -19,6 +19,7 @@ from jax import Array
 from jax.typing import ArrayLike
 from jaxtyping import Bool, Float, Int, Num, PRNGKeyArray, Shaped
 
+from forebear.data.weights import lesson_rows
 from forebear.flow.matching import matching_loss
 from forebear.flow.network import Network, stack, unstack
 from forebear.flow.settings import FlowSettings
@@ -232,17 +233,19 @@ def prepare_subset_flow(
     *,
     seed: int,
     observed: Shaped[np.ndarray, "rows units"] | None = None,
+    weights: Float[np.ndarray, " rows"] | None = None,
 ) -> list[Training]:
     """The trainings, one per fold, on features x (rows, features) and standardised y (targets, rows, outputs).
 
     `owners` gives the unit of each feature. For each target, `seen` (targets, features) says which features are among
     its inputs, `allowed` (targets, units) which units may be masked or not, `always` which are never masked. `fold`
     (rows,) numbers the flow that does not see a row; -1 where all of them do. `observed` (rows, units) is 0 where
-    cells of a unit are missing: the unit is masked there. `make_subset_flow` is the way on.
+    cells of a unit are missing: the unit is masked there. `weights` (rows,) say how much rows count.
+    `make_subset_flow` is the way on.
     """
     units = allowed.shape[1]
-    shown = np.ones((len(x), units)) if observed is None else observed
-    full = MaskedRows(x, shown, shown).packed().astype(np.float32)
+    shown = np.ones((len(x), units), np.float32) if observed is None else observed.astype(np.float32)
+    full = MaskedRows(np.asarray(x, np.float32), shown, shown).packed()
     masks = MaskedRows(seen, allowed, always).packed()
     folds = int(fold.max()) + 1
     size = min(int(np.sum(fold != number)) for number in range(folds))
@@ -263,7 +266,7 @@ def prepare_subset_flow(
         rows = np.flatnonzero(fold != number)[:size]
         rng = np.random.default_rng(seed + number)
         stacked = stack([make(rng) for _ in range(len(y))])
-        data = Rows(full[rows], y[:, rows])
+        data = Rows(full[rows], y[:, rows], None if weights is None else lesson_rows(weights[rows]))
         trainings.append(Training(stacked, _loss, data, None, masks, settings, seed + number))
     return trainings
 

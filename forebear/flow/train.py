@@ -24,6 +24,7 @@ from jaxtyping import Float, Int, PRNGKeyArray
 from forebear.flow.settings import FlowSettings
 from forebear.flow.shuffle import rows_at
 from forebear.flow.single import single
+from forebear.storage.heap import give_back_memory
 
 Model = TypeVar("Model", bound=eqx.Module)
 Loss = Callable[[Any, Array, Array, Array], Array]
@@ -45,6 +46,8 @@ class Rows(NamedTuple):
     """(rows, features), the same for every model"""
     y: Any
     """(models, rows, outputs)"""
+    draws: Any = None
+    """row numbers (some,), in proportion to the weights of the rows, that batches are drawn from; None: all rows"""
 
 
 class _Recipe(NamedTuple):
@@ -110,6 +113,7 @@ def fit(training: Training, tick: Callable[[float], None] = lambda share: None) 
     while True:
         try:
             fitted = train(models, loss, data, held_out, masks, settings, key=jr.key(seed), tick=tick)
+            give_back_memory()  # what compiling has taken
             return Trained(fitted, tuple(notes))
         except Diverged as trouble:
             if len(notes) == _ATTEMPTS - 1:
@@ -149,7 +153,9 @@ def train(
     >>> bool(abs(predictions - y).max() < 0.1)
     True
     """
-    data, held_out = jax.tree.map(single, (data, held_out))
+    draws = None if data.draws is None else jax.device_put(np.asarray(data.draws, np.int32))
+    data, held_out = jax.tree.map(single, (data._replace(draws=None), held_out))
+    data = data._replace(draws=draws)
     seen = single(masks)
     rows = data.x.shape[0]
     total = settings.total_steps(rows)
@@ -211,7 +217,7 @@ def _advance(
     static: eqx.Module,
 ) -> _State:
     """Steps start … stop - 1 of the training."""
-    models, rows = data.y.shape[:2]
+    models, rows = data.y.shape[0], (data.y.shape[1] if data.draws is None else data.draws.shape[0])
     batches = rows // batch
 
     def model_loss(arrays: eqx.Module, mask: Array, y_batch: Array, x_batch: Array, key: Array) -> Array:
@@ -223,6 +229,7 @@ def _advance(
     def step(number: Array, state: _State) -> _State:
         epoch, place = number // batches, number % batches
         chosen = rows_at(place * batch + jnp.arange(batch), rows, jr.fold_in(order_key, epoch))
+        chosen = chosen if data.draws is None else data.draws[chosen]
         noise_key = jr.fold_in(step_key, number)
         losses, gradient = gradients(
             state.arrays, masks, data.y[:, chosen], data.x[chosen], jr.split(noise_key, models)

@@ -51,9 +51,11 @@ def fitted_evidence(
     seed: int = 0,
     progress: bool | None = None,
     joint: Twin | None = None,
+    weights: np.ndarray | None = None,
 ) -> LawEvidence:
     """From the twins of the result itself: its laws, how much worse they are than those on all candidates, and, of a
-    joint discovery, draws of several targets together. A joint twin that is given is taken for those."""
+    joint discovery, draws of several targets together. A joint twin that is given is taken for those. `weights` say
+    how much each row of the table counts."""
     twin = twins(pruned=True, joint=False)
     steps = twin.settings.flow.steps or _USUAL_STEPS
     rows, lessons = max(_FEWEST_ROWS, _ROWS_A_STEP * steps), max(1, round(_STEPS_A_STEP * steps))
@@ -65,8 +67,8 @@ def fitted_evidence(
         together = _student(joint, seed, progress)
     elif 1 < len(found.targets) <= _MOST_TOGETHER and found.settings.get("joint"):
         together = twins(pruned=True, joint=True).distil(rows, lessons, seed=seed, progress=progress)
-    judged, about = _rows_to_judge(twin, table, held_out)
-    return LawEvidence(student, student.validate(judged, full=full, seed=seed), about, together)
+    judged, about, counts = _rows_to_judge(twin, table, held_out, weights)
+    return LawEvidence(student, student.validate(judged, full=full, seed=seed, weights=counts), about, together)
 
 
 def given_evidence(
@@ -77,14 +79,15 @@ def given_evidence(
     held_out: Any = None,
     seed: int = 0,
     progress: bool | None = None,
+    weights: np.ndarray | None = None,
 ) -> LawEvidence:
     """From a twin that the user brings, with one law per target; it is distilled if it is not yet."""
     check_targets(found, twin)
     student = _student(twin, seed, progress)
     if held_out is None and table is None:
         return LawEvidence(student, None, "")
-    judged, about = _rows_to_judge(twin, table, held_out)
-    return LawEvidence(student, student.validate(judged, seed=seed), about)
+    judged, about, counts = _rows_to_judge(twin, table, held_out, weights)
+    return LawEvidence(student, student.validate(judged, seed=seed, weights=counts), about)
 
 
 def check_targets(found: Discovery, twin: Twin) -> None:
@@ -97,13 +100,21 @@ def _student(twin: Twin, seed: int, progress: bool | None) -> Twin:
     return twin if isinstance(twin.model, SplineModel) else twin.distil(seed=seed, progress=progress)
 
 
-def _rows_to_judge(twin: Twin, table: Table | None, held_out: Any) -> tuple[Any, str]:
-    """Rows, and what to call them: the user's own, those set aside before the training, or some of the table."""
+def _rows_to_judge(
+    twin: Twin, table: Table | None, held_out: Any, weights: np.ndarray | None
+) -> tuple[Any, str, np.ndarray | None]:
+    """Rows, what to call them (the user's own, those set aside before the training, or some of the table), and how
+    much each counts."""
     if held_out is not None:
-        return held_out, "rows given to judge on"
+        return held_out, "rows given to judge on", None
     assert table is not None
-    table = table.with_values(twin.targets)
+    whole, table = table, table.with_values(twin.targets)
     if len(twin.test_rows) and twin.table == fingerprint(table):
-        return table.take(twin.test_rows).frame(), "rows set aside before the twins were fitted"
-    spread = np.unique(np.linspace(0, table.rows - 1, min(table.rows, _MOST)).astype(int))
-    return table.take(spread).frame(), "rows of the table, which the twin may have been fitted on"
+        rows, about = twin.test_rows, "rows set aside before the twins were fitted"
+    else:
+        rows = np.unique(np.linspace(0, table.rows - 1, min(table.rows, _MOST)).astype(int))
+        about = "rows of the table, which the twin may have been fitted on"
+    if weights is not None:
+        gaps = np.any([whole.columns[target].gaps for target in twin.targets], axis=0)
+        weights = weights[~gaps][rows]
+    return table.take(rows).frame(), about, weights

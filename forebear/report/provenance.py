@@ -126,7 +126,14 @@ def _rows(found: Discovery) -> list[str]:
 
 
 # What `discover` does about the table where nothing is said.
-_TABLE_DEFAULTS: dict[str, Any] = {"exclude": [], "missing": "model", "time": None, "sample": 200_000}
+_TABLE_DEFAULTS: dict[str, Any] = {
+    "exclude": [],
+    "missing": "model",
+    "time": None,
+    "sample": 100_000,
+    "weights": None,
+    "screen": "auto",
+}
 
 
 def _table_options(found: Discovery) -> dict[str, Any]:

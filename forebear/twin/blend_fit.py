@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.special import ndtr
 
+from forebear.data.weights import weighted_rows
 from forebear.discovery.structure import RowStructure
 from forebear.flow.network import Network
 from forebear.flow.settings import FlowSettings
@@ -81,20 +82,23 @@ def fit_blend(
     sizes, structure = sizes or Sizes.of(rows), structure or RowStructure()
     rng = np.random.default_rng(seed)
     parts = _parts(rows, rng, structure)
+    counts = structure.weights
+    every = np.arange(rows) if counts is None else weighted_rows(counts, rows)
     trees = grow(lesson, parts, sizes.trees, rng, structure)
     tick(0.2)
-    marginal = np.quantile(lesson.y, ndtr(LATENTS)) + 1e-3 * LATENTS
-    learner = Learner(lesson, trees.summaries, trees.centre, trees.assistants.spread, rng)
+    marginal = np.quantile(lesson.y[every], ndtr(LATENTS)) + 1e-3 * LATENTS
+    learner = Learner(lesson, trees.summaries, trees.centre, trees.assistants.spread, rng, counts)
     ensemble = _Ensemble(learner, parts, sizes, trees, marginal)
     networks = ensemble.trained(tick)
     judged = np.concatenate([part.judge for part in parts])
     whole = ensemble.judged(networks)
-    some = rng.permutation(len(judged))[:_JUDGES]
+    counted = np.arange(len(judged)) if counts is None else weighted_rows(counts[judged], len(judged))
+    some = rng.permutation(counted)[:_JUDGES]
     # The CRPS of an ensemble is that of the mixture of its members.
     weights = _weigh([own[:, some] for own in whole], lesson.y[judged][some])
     kept = weights > 0
     mixture = mix([whole[i] for i in np.flatnonzero(kept)], _member_weights(whole, weights))
-    z = rows_line(lesson.y[judged][:, None], mixture, np.broadcast_to(MIXED, mixture.shape))[0][:, 0]
+    z = rows_line(lesson.y[judged][:, None], mixture, np.broadcast_to(MIXED, mixture.shape))[0][:, 0][counted]
     models = [
         (way, learner.model(way, own)) for (way, own), keep in zip(networks.items(), kept, strict=False) if keep
     ]

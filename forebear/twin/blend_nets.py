@@ -10,6 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
 
+from forebear.data.weights import lesson_rows, weighted_rows
 from forebear.flow.network import Network, stack
 from forebear.flow.settings import FlowSettings
 from forebear.flow.train import Rows, Training, fit
@@ -66,6 +67,8 @@ class Learner:
     spread: float
     """of what it leaves"""
     rng: np.random.Generator
+    weights: np.ndarray | None = None
+    """(rows,) how much each counts; None: all the same"""
 
     def train(self, way: Way, part: Part, settings: FlowSettings, decay: float = 0.0) -> Network:
         """One network, stopped where it serves the judging rows best; `decay` keeps its weights small."""
@@ -75,7 +78,12 @@ class Learner:
         y = np.stack([values, *(np.full(len(values), share) for share in (way.share, decay))], axis=1)[None]
         sizes = {"width": settings.width, "depth": settings.depth, "activation": settings.activation}
         fresh = stack([Network.fresh(x.shape[1], COUNT, rng=self.rng, **sizes)])
-        learn, judge = (Rows(x[rows], y[:, rows]) for rows in part)
+        judging = part.judge
+        if self.weights is not None:
+            judging = judging[weighted_rows(self.weights[judging], len(judging))]
+        learn, judge = (Rows(x[rows], y[:, rows]) for rows in (part.learn, judging))
+        if self.weights is not None:
+            learn = learn._replace(draws=lesson_rows(self.weights[part.learn]))
         seed = int(self.rng.integers(2**31))
         trained = told(fit(Training(fresh, law_loss, learn, judge, mask[None], settings, seed))).models
         seen = jnp.asarray(mask, jnp.float32)[None, :, None]

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.optimize import nnls
 
+from forebear.data.weights import weighted_rows
 from forebear.discovery.structure import RowStructure
 from forebear.trees.arrays import Trees
 from forebear.trees.learn import boosted, forest
@@ -43,8 +44,10 @@ def grow(
     for number in range(FOLDS):
         learn, rest = (fold != number) & (fold >= 0), np.flatnonzero(fold == number)
         seed = int(rng.integers(2**31))
-        means.append(boosted(x[learn], lesson.plain[learn], seed=seed))
-        forests.append(forest(x[learn], lesson.plain[learn], lesson.y[learn], trees=trees, seed=seed))
+        counts = None if structure.weights is None else structure.weights[learn]
+        means.append(boosted(x[learn], lesson.plain[learn], seed=seed, weights=counts))
+        told = lesson.plain[learn], lesson.y[learn]
+        forests.append(forest(x[learn], *told, trees=trees, seed=seed, weights=counts))
         values = forest_values(forests[-1], x[rest])
         summaries[rest] = summarised(means[-1].values(x[rest])[..., 0].sum(axis=0), values)
         judged.append(values)
@@ -53,10 +56,12 @@ def grow(
         values = forest_values(grown, x[kept_out])
         mean = every.values(x[kept_out])[..., 0].sum(axis=0) / FOLDS
         summaries[kept_out], judged = summarised(mean, values), [values]
-    known = fold >= 0
-    base = _combined(summaries[known, :2], lesson.plain[known])
+    counted = np.flatnonzero(fold >= 0)
+    if structure.weights is not None:
+        counted = counted[weighted_rows(structure.weights[counted], len(counted))]
+    base = _combined(summaries[counted, :2], lesson.plain[counted])
     centre = base[0] + summaries[:, :2] @ base[1:]
-    spread = float(np.std(lesson.y[known] - centre[known]))
+    spread = float(np.std(lesson.y[counted] - centre[counted]))
     own = Assistants(every.seeing(places), FOLDS, grown.seeing(places), base, max(spread, 1e-6))
     return Grown(own, summaries, centre.astype(np.float64), judged)
 

@@ -14,6 +14,7 @@ from forebear.data.column import Column
 from forebear.data.dequantise import Dequantiser, check_treat, find_atoms
 from forebear.data.scaling import ColumnCode
 from forebear.data.table import Table, fingerprint
+from forebear.data.weights import weighted_rows
 from forebear.discovery.structure import RowStructure
 from forebear.errors import InputError, check_whole, near_miss
 from forebear.flow.network import stack
@@ -74,6 +75,7 @@ def fit_twin(
     spare_maps()
     structure = structure or RowStructure()
     whole, test_rows = table, set_aside(table, settings.test, seed, structure)
+    counted = structure.weights
     if len(test_rows):
         rest = np.setdiff1d(np.arange(table.rows), test_rows)
         table, structure = table.take(rest), structure.take(rest)
@@ -92,14 +94,14 @@ def fit_twin(
         columns, centre, scale = model.encoder.codes, model.centre, model.scale
     elif isinstance(fitter, NetworkSampler):
         fitter = replace(fitter, settings=settings.flow)
-        lessons = fitter.prepare(table, tasks, stacked, rows, held_out, seed=fit_seed)
+        lessons = fitter.prepare(table, tasks, stacked, rows, held_out, seed=fit_seed, weights=structure.weights)
         laws = lessons.laws(told(fit(lessons.training, tick)))
         columns, model = laws[0].encoder.codes, _model(laws, fitter)
         centre, scale = (np.concatenate([getattr(law, name) for law in laws]) for name in ("centre", "scale"))
         if blend is None and held_out is not None and _rough(laws, table, y, rows, held_out, fit_seed):
             model = fit_blends(table, tasks, y, middle, fit_seed, tick, structure)
     else:
-        columns, model = _foreign(table, tasks, stacked, fitter, fit_seed)
+        columns, model = _foreign(table, tasks, stacked, fitter, fit_seed, structure)
         centre, scale = np.mean(y, axis=1), np.std(y, axis=1)
     twin = Twin(
         columns,
@@ -115,6 +117,10 @@ def fit_twin(
         table=fingerprint(whole),
         aside=np.zeros((0, len(ancestors))),
     )
+    if counted is not None:
+        # New rows come as often as the weights say: so do those that intervals are made by.
+        aside = test_rows[weighted_rows(counted[test_rows], len(test_rows))]
+        return replace(twin, aside=_latents_of(twin, whole.take(aside), seed)) if len(test_rows) else twin
     return replace(twin, aside=_latents_of(twin, whole.take(test_rows), seed)) if len(test_rows) else twin
 
 
@@ -173,10 +179,18 @@ def _rough(
 
 
 def _foreign(
-    table: Table, tasks: Sequence[Task], y: Sequence[np.ndarray], sampler: Sampler, seed: int
+    table: Table,
+    tasks: Sequence[Task],
+    y: Sequence[np.ndarray],
+    sampler: Sampler,
+    seed: int,
+    structure: RowStructure,
 ) -> tuple[tuple[ColumnCode, ...], ForeignLaw]:
     names = [name for name in table.columns if any(name in task.inputs for task in tasks)]
     columns = tuple(ColumnCode.of(table.columns[name]) for name in names)
+    if structure.weights is not None:
+        rows = weighted_rows(structure.weights, table.rows)
+        table, y = table.take(rows), [values[rows] for values in y]
     laws = tuple(
         sampler.fit(table.frame(task.inputs), pd.DataFrame(values, columns=list(task.targets)), seed=seed)
         for task, values in zip(tasks, y, strict=True)

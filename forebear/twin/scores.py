@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 from jaxtyping import Float, Int, Num
+from scipy.stats import kstest, kstwobign
+
+from forebear.data.weights import effective_rows, mean_of
 
 
 def crps(draws: Num[np.ndarray, "n rows"], y: Num[np.ndarray, " rows"]) -> Float[np.ndarray, " rows"]:
@@ -46,13 +49,15 @@ def pit(
     return (below + rng.random(y.shape) * (ties + 1)) / (len(draws) + 1)
 
 
-def coverage(places: Float[np.ndarray, " rows"]) -> dict[float, float]:
-    """Of each level in `LEVELS` the share of places (`pit`) inside the central interval.
+def coverage(
+    places: Float[np.ndarray, " rows"], weights: Float[np.ndarray, " rows"] | None = None
+) -> dict[float, float]:
+    """Of each level in `LEVELS` the share of places (`pit`) inside the central interval, weighted where rows are.
 
     >>> coverage(np.array([0.01, 0.3, 0.5, 0.9]))
     {0.5: 0.5, 0.8: 0.75, 0.9: 0.75, 0.95: 0.75}
     """
-    return {level: float((np.abs(2 * places - 1) <= level).mean()) for level in LEVELS}
+    return {level: mean_of(np.abs(2 * places - 1) <= level, weights) for level in LEVELS}
 
 
 def wasserstein(draws: Num[np.ndarray, "n rows"], exact: Num[np.ndarray, "n rows"]) -> Float[np.ndarray, " rows"]:
@@ -65,9 +70,12 @@ def wasserstein(draws: Num[np.ndarray, "n rows"], exact: Num[np.ndarray, "n rows
 
 
 def mean_interval(
-    values: Num[np.ndarray, " rows"], rng: np.random.Generator, repeats: int = 2_000
+    values: Num[np.ndarray, " rows"],
+    rng: np.random.Generator,
+    repeats: int = 2_000,
+    counts: Float[np.ndarray, " rows"] | None = None,
 ) -> tuple[float, float]:
-    """A 95% bootstrap interval of the mean of values (rows,).
+    """A 95% bootstrap interval of the mean of values (rows,), which may have weights `counts` (rows,).
 
     >>> low, high = mean_interval(np.arange(100.0), np.random.default_rng(0))
     >>> 40 < low < 49.5 < high < 59
@@ -77,7 +85,10 @@ def mean_interval(
     means = []
     for start in range(0, repeats, 100):
         weights = rng.poisson(1.0, (min(100, repeats - start), len(values)))
-        means.append(weights @ values / np.maximum(weights.sum(axis=1), 1))
+        if counts is None:
+            means.append(weights @ values / np.maximum(weights.sum(axis=1), 1))
+        else:
+            means.append(weights @ (counts * values) / np.maximum(weights @ counts, 1e-300))
     low, high = np.quantile(np.concatenate(means), [0.025, 0.975])
     return float(low), float(high)
 
@@ -98,3 +109,23 @@ def binned_wasserstein(
         levels = (np.arange(len(seen)) + 0.5) / len(seen)
         total += rows.sum() * np.abs(seen - np.quantile(made, levels)).mean()
     return float(total / len(y))
+
+
+def uniformity(
+    pit: Float[np.ndarray, " rows"], weights: Float[np.ndarray, " rows"] | None = None
+) -> tuple[float, float]:
+    """The largest gap between the distribution of values (rows,) and the uniform one, and its p-value
+    (Kolmogorov-Smirnov); of weighted rows, as of so many equal ones as they are worth.
+
+    >>> pit = (np.arange(100) + 0.5) / 100
+    >>> [round(value, 3) for value in uniformity(pit)], [round(value, 3) for value in uniformity(pit, np.ones(100))]
+    ([0.005, 1.0], [0.005, 1.0])
+    """
+    if weights is None:
+        plain = kstest(pit, "uniform")
+        return float(plain.statistic), float(plain.pvalue)
+    order = np.argsort(pit)
+    ends = np.cumsum(weights[order]) / weights.sum()
+    starts = ends - weights[order] / weights.sum()
+    gap = float(max((ends - pit[order]).max(), (pit[order] - starts).max()))
+    return gap, float(kstwobign.sf(np.sqrt(effective_rows(weights)) * gap))

@@ -360,15 +360,18 @@ class Twin:
             conditions=conditions,
         )
 
-    def validate(self, held_out: Any, *, full: Twin | None = None, exact: Any = None, seed: int = 0) -> Validation:
+    def validate(
+        self, held_out: Any, *, full: Twin | None = None, exact: Any = None, seed: int = 0, weights: Any = None
+    ) -> Validation:
         """Scores and calibration on rows that the twin has not seen, inputs and targets in one table.
 
         Arguments:
             held_out: the table; `Found.validate` takes the rows that were set aside when the twin was fitted.
             full: the twin on all candidates, `found.twin(pruned=False)`, to say how much worse this one is at most.
             exact: where the law is known, a system of `forebear.systems` or its oracle, to measure the distance to.
+            weights: how much each row counts: a column of the table, or a number for each row.
         """
-        return validate(self, held_out, full=full, exact=exact, seed=seed)
+        return validate(self, held_out, full=full, exact=exact, seed=seed, weights=weights)
 
     def plot_law(self, given: Any, target: str | None = None, ax: Axes | None = None) -> Axes:
         """The law of one target at up to five rows of inputs: density, or probabilities; medians and the middle 50%

@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 from scipy.special import ndtr, ndtri
-from scipy.stats import kstest
 
 from forebear.data.column import Column
 from forebear.data.source import open_frame
+from forebear.data.weights import mean_of, read_weights, scaled, weighted_rows
 from forebear.discovery.dependence import Features, HostTest, all_latent_features, result_of
 from forebear.discovery.residuals import features
 from forebear.errors import InputError, near_miss
 from forebear.twin.given import read_matrix
-from forebear.twin.scores import binned_wasserstein, coverage, crps, mean_interval, pit, wasserstein
+from forebear.twin.scores import binned_wasserstein, coverage, crps, mean_interval, pit, uniformity, wasserstein
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -110,9 +110,15 @@ class Validation:
         return {target: self.pit[:, names.index(target)] for target in targets}
 
 
-def validate(twin: Twin, held_out: Any, *, full: Twin | None, exact: Any, seed: int) -> Validation:
+def validate(
+    twin: Twin, held_out: Any, *, full: Twin | None, exact: Any, seed: int, weights: Any = None
+) -> Validation:
     """The work of `Twin.validate`."""
-    frame, _ = open_frame(held_out)
+    frame, source = open_frame(held_out)
+    counts = _weights(frame, source, weights)
+    if counts is not None and not counts.all():
+        counted = np.flatnonzero(counts)
+        frame, counts = frame.iloc[counted].reset_index(drop=True), counts[counted]
     y = read_matrix(frame, twin.outputs, "held_out")
     rng = np.random.default_rng(seed)
     draws = twin.sample(frame, n=_DRAWS, seed=seed, outside="ignore")
@@ -128,24 +134,24 @@ def validate(twin: Twin, held_out: Any, *, full: Twin | None, exact: Any, seed: 
         z = twin.latent(frame, y, seed=seed) if own else ndtri(np.clip(places, 1e-9, 1 - 1e-9))
     losses = np.stack([crps(draws[..., i], y[:, i]) for i in range(y.shape[1])], axis=1)
     others = None if full is None else _losses_of_full(twin, full, frame, y, seed)
-    distances = _binned(twin, draws, y) if exact is None else _exact(twin, exact, frame, rng)
-    verdicts = _independence(twin, frame, z, rng)
+    some = slice(None) if counts is None else weighted_rows(counts, len(counts))
+    distances = _binned(twin, draws[:, some], y[some]) if exact is None else _exact(twin, exact, frame, rng)
+    verdicts = _independence(twin, frame, z, rng, counts)
     scores = {}
     for i, target in enumerate(twin.targets):
-        uniform = kstest(places[:, i], "uniform")
         scores[target] = Scores(
-            float(losses[:, i].mean()),
-            mean_interval(losses[:, i], rng),
+            mean_of(losses[:, i], counts),
+            mean_interval(losses[:, i], rng, counts=counts),
             *distances[i],
-            coverage(places[:, i]),
-            float(uniform.statistic),
-            float(uniform.pvalue),
+            coverage(places[:, i], counts),
+            *uniformity(places[:, i], counts),
             *verdicts[i],
-            float(y[:, i].std()),
+            float(y[some, i].std()),
         )
         if others is not None:
             worse = losses[:, i] - others[:, i]
-            better = {"worse_by": float(worse.mean()), "worse_interval": mean_interval(worse, rng)}
+            interval = mean_interval(worse, rng, counts=counts)
+            better = {"worse_by": mean_of(worse, counts), "worse_interval": interval}
             scores[target] = replace(scores[target], **better)
     return Validation(scores, places, len(y), exact is not None)
 
@@ -158,6 +164,18 @@ def _step(target: Target) -> float:
 def _unrounded(twin: Twin, y: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     """Values (rows, targets) as they may have been before they were rounded; `scores.pit` says why."""
     return y + np.array([_step(target) for target in twin.outputs]) * (rng.random(y.shape) - 0.5)
+
+
+def _weights(frame: pd.DataFrame, source: str, weights: Any) -> np.ndarray | None:
+    """From a column, or a number for each row."""
+    if weights is None:
+        return None
+    if isinstance(weights, str):
+        return scaled(read_weights(frame, weights, source))
+    values = np.asarray(weights, float)
+    if values.shape != (len(frame),):
+        raise InputError(f"weights must be a column, or one number for each of {len(frame)} rows; got {values.shape}")
+    return scaled(read_weights(pd.DataFrame({"weights": values}), "weights", source))
 
 
 def _losses_of_full(twin: Twin, full: Twin, frame: pd.DataFrame, y: np.ndarray, seed: int) -> np.ndarray:
@@ -204,7 +222,7 @@ def _law(exact: Any, frame: pd.DataFrame, twin: Twin) -> Law:
 
 
 def _independence(
-    twin: Twin, frame: pd.DataFrame, z: np.ndarray, rng: np.random.Generator
+    twin: Twin, frame: pd.DataFrame, z: np.ndarray, rng: np.random.Generator, counts: np.ndarray | None = None
 ) -> list[tuple[float | None, float | None]]:
     """The certificate's own test, of the latents of each target against all inputs of the twin at once."""
     if not twin.inputs:
@@ -216,7 +234,8 @@ def _independence(
     if not varied:
         return [(None, None)] * z.shape[1]
     named = {column.name: Features(features(column)) for column in varied}
-    test = HostTest.of(named, [], {name: [name] for name in named})
+    own = None if counts is None else scaled(counts[some])
+    test = HostTest.of(named, [], {name: [name] for name in named}, weights=own)
     latents = [test.clear(all_latent_features(z[some, i])) for i in range(z.shape[1])]
     results = [result_of([*test.each(own).values(), *test.pairs(own)]) for own in latents]
     return [(result.p_value, result.effect) for result in results]

@@ -93,6 +93,12 @@ TABLES: dict[str, tuple[Change, list[str]]] = {
 
 FILES: dict[str, tuple[str, bytes | None, list[str]]] = {
     "missing file": ("dta.csv", None, ["dta.csv", "no such file"]),
+    "half a gzip file": ("e.csv.gz", gzip.compress(b"a,y\n" + b"1,2\n" * 200)[:-10], ["e.csv.gz", "gzip"]),
+    "a gzip file that is none": ("e.csv.gz", b"a,y\n1,2\n", ["e.csv.gz", "gzip"]),
+    "a packed format that is not read": ("e.parquet.gz", b"x", ["e.parquet.gz", ".csv or .parquet"]),
+    "HDF5 in name alone": ("e.h5", b"a,y\n1,2\n", ["e.h5", "readable .h5 file"]),
+    "NetCDF in name alone": ("e.nc", b"a,y\n1,2\n", ["e.nc"]),
+    "JSON lines with a broken line": ("e.jsonl", b'{"a": 1}\n{"a": \n', ["e.jsonl", "readable .jsonl file"]),
     "empty file": ("e.csv", b"", ["e.csv", "empty"]),
     "blank lines": ("e.csv", b"\n\n", ["e.csv", "empty"]),
     "header alone": ("e.csv", b"a,y\n", ["e.csv", "no rows"]),
@@ -134,6 +140,10 @@ Y = ["--target", "y"]
 LAGS = ["--lags", "2", "--state", "y"]
 OPTIONS: dict[str, tuple[list[str], list[str]]] = {
     "unknown target": (["--target", "laod"], ["data.csv", "'laod'", "'load'"]),
+    "unknown weights": ([*Y, "--weights", "laod"], ["'laod'", "weights", "'load'"]),
+    "weights below zero": ([*Y, "--weights", "load"], ["'load'", "weights", "0 or more"]),
+    "weights among candidates": ([*Y, "--candidate", "load", "--weights", "load"], ["'load'", "weights"]),
+    "weights of text": ([*Y, "--weights", "y"], ["'y'", "weights"]),
     "unknown candidate": ([*Y, "--candidate", "sped"], ["'sped'", "'speed'"]),
     "unknown kept column": ([*Y, "--keep", "angel"], ["'angel'", "'angle'"]),
     "target among candidates": ([*Y, "--candidate", "y", "--candidate", "load"], ["'y'", "candidates"]),

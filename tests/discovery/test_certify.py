@@ -30,6 +30,7 @@ class Look:
     settings, level, dependence, notes = CertificateSettings(), 0.01, None, ()
     x, scored, ranked = np.zeros((ROWS, 1)), np.arange(ROWS), np.arange(ROWS)
     parts = np.zeros(ROWS, int)  # no halves that could be asked
+    weights = None
 
     def __init__(self, missing: Missing, shift: float = 0.2, loss: Mapping[str, float] | None = None):
         self.missing, self.shift, self.loss = missing, shift, loss or {}
