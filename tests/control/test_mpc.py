@@ -179,7 +179,7 @@ def test_a_twin_plans_for_many_starts(twin: Twin) -> None:
 
 
 def test_trainings_that_agree_plan_as_one(twin: Twin) -> None:
-    def planned(dynamics: Any, **more: float) -> np.ndarray:
+    def planned(dynamics: Any, **more: Any) -> np.ndarray:
         controller = fb.control.mpc(
             dynamics, lambda state, action: 1 - jnp.cos(state[0]), horizon=3, scenarios=4, iterations=5, **more
         )
