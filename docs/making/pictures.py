@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Callable
 from importlib.resources import as_file, files
@@ -196,6 +197,22 @@ def acts() -> Figure:
     return figure
 
 
+def size() -> Figure:
+    """Peak memory and seconds of a whole discovery against the rows of its file, from results/bench-size.json."""
+    told = json.loads((Path(__file__).parents[2] / "results" / "bench-size.json").read_text(encoding="utf-8"))["rows"]
+    rows = [row["rows"] for row in told]
+    figure, (left, right) = plt.subplots(1, 2, figsize=(8, 2.9), layout="constrained")
+    for axis, values, name in (
+        (left, [row["peak_gb"] for row in told], "peak memory, GB"),
+        (right, [row["ours_s"] for row in told], "seconds"),
+    ):
+        axis.plot(rows, values, "o-", color=BLUE, lw=1.6, ms=4)
+        axis.set_xscale("log")
+        axis.set_ylim(0, 1.25 * max(values))
+        _name(axis, "rows of the Parquet file, 21 columns", name)
+    return figure
+
+
 def _name(axis: Axes, x: str, y: str) -> None:
     axis.set_xlabel(x, fontsize=9)
     axis.set_ylabel(y, fontsize=9)
@@ -211,6 +228,7 @@ PICTURES = {
     "certificate": certificate,
     "verdicts": verdicts,
     "acts": acts,
+    "size": size,
 }
 
 if __name__ == "__main__":

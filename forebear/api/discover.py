@@ -24,7 +24,6 @@ from forebear.run.compiled import spare_maps
 from forebear.run.engine import is_cluster
 from forebear.run.events import Listener, listening
 from forebear.storage.folder import open_run
-from forebear.storage.heap import keep_heap_small
 
 
 def discover(
@@ -126,7 +125,6 @@ def discover(
         groups = made.free_groups(keep) if groups is None else groups
         periodic = {**made.periodic, **(periodic or {})}
     spare_maps()
-    keep_heap_small()
     asked = Asked(
         data,
         targets,

@@ -91,14 +91,15 @@ def _netcdf(path: Path) -> pd.DataFrame:
 
 
 def _hdf5(path: Path) -> pd.DataFrame:
-    """Arrays of one length side by side in a group, a table of records, a matrix, or what pandas has written."""
+    """Arrays of one length side by side in a group, a table of records, or a matrix."""
     import h5py
 
     with h5py.File(path) as file:
         group: Any = file
         while True:
             if "pandas_type" in group.attrs:
-                return _from_pandas(path)
+                # These may hold pickles, which run whatever code is in them.
+                raise InputError(f"{path} was written by pandas' to_hdf: save it as .parquet or .csv")
             arrays = {name: one for name, one in group.items() if isinstance(one, h5py.Dataset)}
             inside = [one for one in group.values() if isinstance(one, h5py.Group)]
             if arrays or len(inside) != 1:
@@ -108,16 +109,6 @@ def _hdf5(path: Path) -> pd.DataFrame:
             raise InputError(f"{path} holds no array that is a table: put columns of one length into one group")
         check_room(f"{path}: reading it", sum(int(np.prod(one.shape)) for one in arrays.values()))
         return _side_by_side(path, arrays)
-
-
-def _from_pandas(path: Path) -> pd.DataFrame:
-    try:
-        made: Any = pd.read_hdf(path)
-    except ImportError:
-        raise InputError(
-            f"{path} was written by pandas and needs pytables to be read: pip install tables, or save it as .parquet"
-        ) from None
-    return made if isinstance(made, pd.DataFrame) else made.to_frame()
 
 
 def _side_by_side(path: Path, arrays: Mapping[str, Any]) -> pd.DataFrame:

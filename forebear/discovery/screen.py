@@ -123,7 +123,7 @@ def _scores(y: np.ndarray) -> np.ndarray:
 def _evidence(
     scores: np.ndarray, own: Sequence[np.ndarray], owner: np.ndarray, counts: np.ndarray | None
 ) -> np.ndarray:
-    """Of each candidate, alone or in pairs, the smallest p-value times the tests beside it, as minus its logarithm."""
+    """Of each candidate, alone or in pairs, minus the logarithm of the smallest p-value times the tests beside it."""
     if counts is not None:
         scores = scores * counts[:, None].astype(np.float32)
         scores = scores / np.sqrt((scores**2).mean(axis=0))

@@ -24,7 +24,6 @@ from jaxtyping import Float, Int, PRNGKeyArray
 from forebear.flow.settings import FlowSettings
 from forebear.flow.shuffle import rows_at
 from forebear.flow.single import single
-from forebear.storage.heap import give_back_memory
 
 Model = TypeVar("Model", bound=eqx.Module)
 Loss = Callable[[Any, Array, Array, Array], Array]
@@ -113,7 +112,6 @@ def fit(training: Training, tick: Callable[[float], None] = lambda share: None) 
     while True:
         try:
             fitted = train(models, loss, data, held_out, masks, settings, key=jr.key(seed), tick=tick)
-            give_back_memory()  # what compiling has taken
             return Trained(fitted, tuple(notes))
         except Diverged as trouble:
             if len(notes) == _ATTEMPTS - 1:

@@ -6,6 +6,8 @@ import errno
 import json
 import os
 import signal
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -156,6 +158,37 @@ def test_a_damaged_piece_is_named(table: pd.DataFrame, tmp_path: Path) -> None:
         (tmp_path / "pieces" / "00000.json").write_text(content)
         with pytest.raises(fb.InputError, match=r"pieces/00000.json is damaged: delete that file"):
             fb.discover(table, out=tmp_path, **SMALL)
+
+
+_KILLED = """
+import sys
+import forebear
+forebear.discover(sys.argv[1], out=sys.argv[2], progress=False, **eval(sys.argv[3]))
+"""
+
+
+@pytest.mark.parametrize("name", ["t.parquet", "t.csv"])
+def test_killed_and_resumed_with_gaps_weights_and_a_sample(name: str, table: pd.DataFrame, tmp_path: Path) -> None:
+    """SIGKILL as soon as something is kept: the same call goes on, to the same answer."""
+    rng = np.random.default_rng(1)
+    messy = pd.concat([table, table + 0.1 * rng.normal(size=table.shape)], ignore_index=True)
+    messy = messy.assign(w=rng.uniform(0.5, 2.0, len(messy)))
+    messy[["a", "b"]] = messy[["a", "b"]].mask(rng.random((len(messy), 2)) < 0.1)
+    file, run = tmp_path / name, tmp_path / "run"
+    (messy.to_parquet if name.endswith("parquet") else messy.to_csv)(file, index=False)
+    asked: dict[str, Any] = {**SMALL, "weights": "w", "sample": 500}
+    process = subprocess.Popen([sys.executable, "-c", _KILLED, str(file), str(run), repr(asked)])
+    deadline = time.monotonic() + 120
+    while process.poll() is None and time.monotonic() < deadline and not list(run.rglob("*.safetensors")):
+        time.sleep(0.01)
+    process.kill()
+    process.wait()
+    assert not (run / "found.json").exists(), "it was too fast to be killed"
+    resumed = fb.discover(file, out=run, **asked)
+    assert answers(resumed) == answers(fb.discover(file, **asked))
+    assert resumed.record.use is not None and (resumed.record.use.rows, resumed.record.use.used) == (800, 500)
+    with pytest.raises(fb.InputError, match="another 'weights'"):
+        fb.discover(file, out=run, **{**asked, "weights": None})
 
 
 @pytest.mark.parametrize("jobs", ["1", "2"])

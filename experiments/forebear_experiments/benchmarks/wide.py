@@ -15,11 +15,13 @@ import pandas as pd
 
 SHAPES = ((500, 500), (500, 2_000), (2_000, 500), (2_000, 2_000))
 """rows and candidates"""
+WEAK = (0.5,)
+"""effects as shares of the usual ones"""
 TRUE = {"mean": ("x10",), "spread": ("x20",), "interaction": ("x30", "x40")}
 
 
-def make(rows: int, candidates: int, correlated: bool, seed: int) -> pd.DataFrame:
-    """A table; the true inputs are those of `TRUE`.
+def make(rows: int, candidates: int, correlated: bool, seed: int, strength: float = 1.0) -> pd.DataFrame:
+    """A table; the true inputs are those of `TRUE`, and `strength` scales what they do.
 
     >>> make(30, 50, True, 0).shape
     (30, 51)
@@ -30,8 +32,8 @@ def make(rows: int, candidates: int, correlated: bool, seed: int) -> pd.DataFram
         for place in range(1, candidates):
             x[:, place] = 0.7 * x[:, place - 1] + np.sqrt(1 - 0.49) * x[:, place]
     table = pd.DataFrame(x, columns=pd.Index([f"x{i}" for i in range(candidates)]))
-    spread = np.exp(0.6 * table["x20"])
-    return table.assign(y=0.5 * table["x10"] + 0.6 * table["x30"] * table["x40"] + spread * rng.normal(size=rows))
+    mean = 0.5 * table["x10"] + 0.6 * table["x30"] * table["x40"]
+    return table.assign(y=strength * mean + np.exp(0.6 * strength * table["x20"]) * rng.normal(size=rows))
 
 
 def run(
@@ -51,10 +53,18 @@ def run(
             if not correlated and whole:
                 row |= _found(rows, candidates, seeds[:whole])
             yield row
+        for strength in WEAK:
+            kept, seconds = _screened(rows, candidates, False, seeds, strength)
+            yield {
+                "what": f"{rows:,} rows, {candidates:,} candidates, effects times {strength:g}",
+                "tables": len(seeds),
+                **{f"kept_{effect}": round(float(np.mean(kept[effect])), 3) for effect in TRUE},
+                "ours_s": round(seconds, 2),
+            }
 
 
 def _screened(
-    rows: int, candidates: int, correlated: bool, seeds: Sequence[int]
+    rows: int, candidates: int, correlated: bool, seeds: Sequence[int], strength: float = 1.0
 ) -> tuple[dict[str, list[float]], float]:
     from forebear.data.question import Question
     from forebear.data.table import read_columns
@@ -63,7 +73,7 @@ def _screened(
     kept: dict[str, list[float]] = {effect: [] for effect in TRUE}
     taken = 0.0
     for seed in seeds:
-        frame = make(rows, candidates, correlated, seed)
+        frame = make(rows, candidates, correlated, seed, strength)
         names = tuple(name for name in frame if name != "y")
         table = read_columns(frame, "the table", list(frame))
         started = time.perf_counter()
