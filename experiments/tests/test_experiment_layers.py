@@ -57,6 +57,7 @@ def test_modules_are_named_by_us_alone() -> None:
     assert calls == {
         "__init__.py",
         "benchmarks/__init__.py",
+        "benchmarks/conformal.py",
         "benchmarks/support/laws.py",
         "benchmarks/support/profile.py",
     }

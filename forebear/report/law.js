@@ -312,7 +312,10 @@ const forebear = (() => {
     if (!law.rows) {
       const [rows, width] = twin.rows.shape;
       const numbers = unpack(twin.rows);
-      law.rows = Array.from({ length: rows }, (_, r) => features(law.columns,
+      // Rows with a gap in an input of this target have no place among the others.
+      const whole = Array.from({ length: rows }, (_, r) => r)
+        .filter((r) => law.inputs.every((place) => Number.isFinite(numbers[r * width + place])));
+      law.rows = whole.map((r) => features(law.columns,
         Object.fromEntries(law.inputs.map((place, i) => [law.columns[i].name, numbers[r * width + place]]))));
       const gaps = law.rows.map((row, r) => law.rows.reduce((least, other, o) =>
         o === r ? least : Math.min(least, far(row, other)), Infinity));

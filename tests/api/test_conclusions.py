@@ -39,7 +39,7 @@ def test_every_target_has_a_verdict_and_reasons_unless_it_is_certified(found: fb
 def test_certificates_have_limits_in_shares_and_in_units(found: fb.Found, table: pd.DataFrame) -> None:
     frame = found.certificates["y"]
     assert list(frame.columns) == [
-        *("kept", "p_value", "effect", "limit", "detectable", "shift", "limit_units", "statistic", "moves")
+        *("kept", "p_value", "fresh_p", "effect", "limit", "detectable", "shift", "limit_units", "statistic", "moves")
     ]
     limits, effects = np.array(frame["limit"], float), np.array(frame["effect"], float)
     assert list(frame.index) == ["a", "b", "c"] and ((limits >= effects) & (limits <= 1)).all()
@@ -92,8 +92,8 @@ def test_json_has_what_a_program_asks_for(found: fb.Found) -> None:
     assert told["verdict"] == found.verdicts["y"] and told["why"] == list(found.why["y"])
     assert told["classes"] == [list(names) for names in found.classes["y"]]
     assert told["limit"] == found.certified[0]["y"].limit and told["rows_tested"] == 400
-    assert told["fresh_rows"] is False and set(told["cost"]) == {"log loss", "CRPS"}
-    assert set(told["certificate"]["a"]) == {"p_value", "effect", "limit", "detectable"}
+    assert told["fresh_rows"] is (told["halves"] == [["b"], ["b"]]) and set(told["cost"]) == {"log loss", "CRPS"}
+    assert set(told["certificate"]["a"]) == {"p_value", "fresh_p", "effect", "limit", "detectable"}
 
 
 def test_all_of_it_survives_saving(found: fb.Found) -> None:

@@ -493,7 +493,7 @@ PREPARED: dict[str, tuple[Callable[[Path], None], list[str], list[str]]] = {
         ["data.csv", *Y, "--rows", "episode"],
         ["data.csv", "'episode'", "one value"],
     ),
-    "10,000 columns": (_many_columns, ["w.csv", "--target", "x0"], ["w.csv", "40 rows", "9999 inputs"]),
+    "10,000 columns": (_many_columns, ["w.csv", "--target", "x0"], ["w.csv", "40 rows", "80 inputs"]),
     "fewer rows than inputs": (
         lambda f: pd.DataFrame(np.random.default_rng(0).normal(size=(40, 61))).to_csv(f / "w.csv", index=False),
         ["w.csv", "--target", "0"],

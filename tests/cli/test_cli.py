@@ -219,9 +219,9 @@ def test_a_file_is_read_once(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     """Patterns are looked up in the table that is then used, and messages still name the file."""
     reads: list[str] = []
 
-    def read(path: Path) -> Any:
+    def read(path: Path, *more: Any) -> Any:
         reads.append(path.name)
-        return whole(path)
+        return whole(path, *more)
 
     whole = source.read_delimited
     monkeypatch.setattr(source, "read_delimited", read)

@@ -401,6 +401,28 @@ def test_rounded_numbers_are_a_curve_with_the_median_of_python(tmp_path: Path) -
         assert browser.problems == []
 
 
+def test_a_page_about_inputs_with_gaps_is_whole(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"a": rng.normal(size=400), "b": rng.normal(size=400)})
+    table["y"] = table["a"] + table["b"] * rng.normal(size=400)
+    table.loc[::20, "a"] = np.nan
+    quick: dict[str, Any] = {
+        "distilled": 40,
+        "nugget": 1.0,
+        "lengthscale": 1.0,
+        "latent_lengthscale": 1.0,
+        "steps": 5,
+    }
+    found = fb.discover(table, "y", rule=lambda path: ("a", "b"), width=8, depth=1, **quick)
+    found.report(tmp_path / "report.html", twin=found.twin(steps=60, width=16, depth=2, test=0, law="flow"))
+    with Browser(str(BINARY)) as browser:
+        browser.open(tmp_path / "report.html")
+        browser.wait("document.querySelector('.explorer .curve') !== null")
+        assert browser.problems == []
+        assert call(browser, "forebear.lonely", "y", {"a": 0.1, "b": 0.1}) is False
+        assert call(browser, "forebear.lonely", "y", {"a": 9.0, "b": -9.0}) is True
+
+
 @pytest.mark.slow
 def test_targets_of_a_joint_law_are_drawn_together(tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
