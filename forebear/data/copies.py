@@ -60,19 +60,35 @@ _SHARED, _FIRST_LOOK = 30, 300
 
 
 def _gappy_copies(columns: Sequence[Column]) -> list[tuple[str, str]]:
-    """Copies whose gaps differ: one column with gaps is held against every other where both have values."""
-    gaps = {column.name: column.gaps for column in columns}
+    """Copies whose gaps differ: a column with gaps is held against every other where both have values."""
+    gappy = [i for i, column in enumerate(columns) if column.gaps.any()]
+    if not gappy:
+        return []
+    values = np.stack([column.values for column in columns], axis=1)
     found = []
-    for i, first in enumerate(columns):
-        for second in columns[i + 1 :]:
-            if not (gaps[first.name].any() or gaps[second.name].any()):
-                continue
-            both = np.flatnonzero(~(gaps[first.name] | gaps[second.name]))
-            some = both[:_FIRST_LOOK]
-            if len(both) >= _SHARED and _affine(first.values[some], second.values[some]):
-                if _affine(first.values[both], second.values[both]):
-                    found.append((first.name, second.name))
+    for i in gappy:
+        # Of two that have gaps, the later one is held against the earlier.
+        others = np.array([j for j in range(len(columns)) if j != i and not (j > i and columns[j].gaps.any())], int)
+        for j in others[_nearly_alike(values, i, others)]:
+            both = ~(np.isnan(values[:, i]) | np.isnan(values[:, j]))
+            if both.sum() >= _SHARED and _affine(values[both, i], values[both, j]):
+                found.append((columns[i].name, columns[int(j)].name))
     return found
+
+
+def _nearly_alike(values: np.ndarray, i: int, others: np.ndarray) -> np.ndarray:
+    """Which other columns have a correlation near one with a column, on the first rows where it has values."""
+    rows = np.flatnonzero(~np.isnan(values[:, i]))[:_FIRST_LOOK]
+    own, rest = values[rows, i], values[np.ix_(rows, others)]
+    there = ~np.isnan(rest)
+    count = np.maximum(there.sum(axis=0), 1)
+    filled = np.where(there, rest, 0.0)
+    filled /= np.maximum(np.abs(filled).max(axis=0, initial=0.0), 1e-300)
+    own = own / max(float(np.abs(own).max(initial=0.0)), 1e-300)
+    apart = (filled - filled.sum(axis=0) / count) * there
+    mine = (own[:, None] - (own @ there) / count) * there
+    spread = np.sqrt((apart**2).sum(axis=0) * (mine**2).sum(axis=0))
+    return np.abs((apart * mine).sum(axis=0)) > 0.999_999 * np.maximum(spread, 1e-300)
 
 
 def _affine(first: np.ndarray, second: np.ndarray) -> bool:
