@@ -1,4 +1,4 @@
-"""The same as `bench trust`, on kinds of table that were written when the method was finished, and looked at once."""
+"""The same as `bench trust`, on kinds of table that no rule was chosen by, looked at once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Kinds of table that were written after the method was finished, and looked at once: what `bench unseen` asks about.
+"""Kinds of table that no rule of the method was chosen by, looked at once: what `bench unseen` asks about.
 
 They are borrowed from the trades that use such tables: pipes, reactions, queues, returns, doses, lifetimes, panels.
 Whoever changes the method because of what they show should write others.
