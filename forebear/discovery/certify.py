@@ -299,7 +299,8 @@ def _others(
     tests: SetTests, best: frozenset[str], ends: Sequence[frozenset[str]], structure: RowStructure
 ) -> list[frozenset[str]]:
     """Sets that pass and predict as well: other ends of the search, and sets with one kept candidate replaced by one
-    that shows when it is gone. A larger one must not predict worse at all."""
+    that shows when it is gone. A larger one must not predict worse at all; one that holds the whole set and more is
+    no other choice."""
     tried = list(ends)
     for candidate in sorted(best):
         evidence = tests.examine(best - {candidate})
@@ -309,7 +310,7 @@ def _others(
         kept
         for kept in dict.fromkeys(tried)
         # Scores take less time than the whole test of a set that passes, and rule most of them out.
-        if kept != best
+        if not kept >= best
         and tests.glance(kept).passes
         and _predicts_as_well(tests, kept, best, structure)
         and tests.examine(kept).passes

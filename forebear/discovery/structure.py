@@ -163,15 +163,23 @@ def judge(table: Table, questions: Sequence[Question]) -> RowStructure:
 def _crossed(table: Table, inputs: Sequence[str]) -> str | None:
     """An input each of whose values is there with every setting of the others, equally often: rows that were laid
     out, not met."""
+    own = {name: pd.factorize(table.columns[name].values)[0] for name in inputs}
+    levels = {name: int(values.max()) + 1 for name, values in own.items()}
+    if any((values < 0).any() for values in own.values()):
+        return None  # a cell is empty, so not every setting is there
     for name in inputs:
-        others = [table.columns[other].values for other in inputs if other != name]
-        if not others:
-            return None
-        own = pd.factorize(table.columns[name].values)[0]
-        settings = np.unique(np.stack(others, axis=1), axis=0, return_inverse=True)[1].reshape(-1)
-        counts = np.bincount(own * (int(settings.max()) + 1) + settings)
-        cells = (int(own.max()) + 1) * (int(settings.max()) + 1)
-        if own.max() > 0 and settings.max() > 0 and len(counts) == cells and (counts == counts[0]).all():
+        others = [other for other in inputs if other != name]
+        # A table of this layout has a row at least for each value beside each setting, and there are at least as many
+        # settings as any of the others has values. Counting them all first would take the square of the rows.
+        if not others or levels[name] < 2 or levels[name] * max(levels[other] for other in others) > table.rows:
+            continue
+        settings = np.unique(np.stack([own[other] for other in others], axis=1), axis=0, return_inverse=True)[1]
+        settings = settings.reshape(-1)
+        cells = levels[name] * (int(settings.max()) + 1)
+        if settings.max() == 0 or cells > table.rows:
+            continue
+        counts = np.bincount(own[name] * (int(settings.max()) + 1) + settings, minlength=cells)
+        if (counts == counts[0]).all():
             return name
     return None
 

@@ -128,9 +128,13 @@ def test_a_negligible_effect_adds_no_edge_however_many_rows() -> None:
 
 @pytest.mark.slow
 def test_memory_of_the_pendulum() -> None:
-    """Lag 1 alone tells the hidden speed exactly; to a tenth of a deviation, a later lag does as well."""
+    """Lag 1 alone tells the hidden speed exactly; to a tenth of a deviation, a later lag does as well.
+
+    Where the pendulum hangs or stands upright the law has no noise at all, which a flow meets to a few thousandths of
+    a deviation only: by default, that much shows in the other lags too, and they are kept.
+    """
     system = fb.systems.pendulum(episodes=200, lags=4)
-    exact = fb.discover(system.table, **system.options(), distilled=1_000)
+    exact = fb.discover(system.table, **system.options(), distilled=1_000, least_shift=0.01)
     assert exact.ancestors == {"dtheta": ("lag 0", "lag 1")}
     assert exact.alternatives == {"dtheta": {}}
     rough = fb.discover(system.table, **system.options(), distilled=1_000, least_shift=0.1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from itertools import product
 from typing import Any
 
@@ -18,8 +19,8 @@ from forebear.errors import InputError
 ROWS = 1_000
 
 
-def judged(frame: pd.DataFrame) -> RowStructure:
-    return judge(read_columns(frame, "the table", list(frame)), ask(list(frame), "the table", targets="y"))
+def judged(frame: pd.DataFrame, gaps: bool = False) -> RowStructure:
+    return judge(read_columns(frame, "the table", list(frame), gaps=gaps), ask(list(frame), "the table", targets="y"))
 
 
 def white(rng: np.random.Generator) -> pd.DataFrame:
@@ -66,6 +67,30 @@ def test_a_designed_experiment_keeps_its_power_and_names_the_doubt(seed: int) ->
     assert "declare that (rows=)" in found.doubt
     # The same hulls at speeds that were met, not laid out, are groups.
     assert judged(frame.assign(speed=speed + 0.01 * rng.normal(size=len(speed)))).kind != "independent"
+
+
+def test_a_long_record_is_judged_in_little_memory() -> None:
+    """A count of every value beside every setting of the others would need the square of the rows: 6 GB here."""
+    rng = np.random.default_rng(0)
+    rows = 30_000
+    x = rng.normal(size=(rows, 3))
+    frame = pd.DataFrame(x, columns=list("abc")).assign(y=x[:, 0] + autoregressive(rng, rows, 0.99)[0])
+    tracemalloc.start()
+    assert judged(frame).kind == "ordered"
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 0.5e9
+
+
+def test_a_layout_with_an_empty_cell_is_no_designed_experiment() -> None:
+    """It is judged all the same: the empty cell counts as none of the values."""
+    rng = np.random.default_rng(0)
+    hull, speed = np.repeat(np.arange(22), 14), np.tile(np.linspace(0.1, 0.5, 14), 22)
+    shape = rng.normal(size=22)[hull]
+    y = speed**2 + 0.2 * rng.normal(size=22)[hull] + 0.01 * rng.normal(size=len(hull))
+    frame = pd.DataFrame({"beam": shape, "speed": speed, "y": y})
+    frame.loc[3, "speed"] = np.nan
+    assert judged(frame, gaps=True).kind != "independent"
 
 
 @pytest.mark.parametrize("memory", [0.5, 0.9, 0.99])

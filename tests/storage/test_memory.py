@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -92,3 +93,13 @@ def test_a_discovery_is_refused_before_it_starts(monkeypatch: pytest.MonkeyPatch
     options: dict[str, Any] = {"rule": "nsr-jump"}
     with pytest.raises(fb.InputError, match="GB of memory and 0.8 GB are free: distilled="):
         fb.discover(table, "y", distilled=10_000, **options)
+
+
+def test_files_that_a_container_has_read_do_not_count_as_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The system gives them back when memory is asked for; a long loop over files would end in a refusal else."""
+    (tmp_path / "memory.max").write_text("1000000\n")
+    (tmp_path / "memory.current").write_text("990000\n")
+    (tmp_path / "memory.stat").write_text("anon 90000\nfile 900000\ninactive_file 600000\nactive_file 200000\n")
+    own = (str(tmp_path), "memory.max", "memory.current", ("inactive_file", "active_file"))
+    monkeypatch.setattr(memory, "_CONTAINERS", (own,))
+    assert memory.available_memory() == 810_000
