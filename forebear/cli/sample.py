@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -14,7 +13,7 @@ from forebear.api.twins import KeptTwin, kept_twin
 from forebear.cli.output import long_work, note, say
 from forebear.discovery.record import RECORD_FILE
 from forebear.errors import InputError
-from forebear.storage.files import check_output
+from forebear.storage.files import check_output, scratch_for
 from forebear.twin.store import has_twin
 
 if TYPE_CHECKING:
@@ -56,15 +55,12 @@ def open_twin(run: Path) -> Twin:
 
 def _write(table: pd.DataFrame, out: Path) -> None:
     """Whole or not at all."""
-    handle, name = tempfile.mkstemp(dir=out.parent, prefix=f".{out.name}.")
-    os.close(handle)
-    scratch = Path(name)
+    scratch = scratch_for(out)
     try:
         if out.suffix.lower() == ".csv":
             table.to_csv(scratch, index=False)
         else:
             table.to_parquet(scratch, index=False)
-        scratch.chmod(0o644)
         os.replace(scratch, out)
     except ImportError:
         raise InputError(f"--out {out}: needs pyarrow: pip install 'forebear[parquet]', or write .csv") from None

@@ -74,7 +74,6 @@ def save_graph(found: Discovery, file: str | Path) -> None:
     writers = {".dot": _dot, ".graphml": _graphml, ".json": _json}
     place = check_output(file, tuple(writers))
     write_bytes(place, writers[place.suffix.lower()](_plain_graph(found)))
-    place.chmod(0o644)
 
 
 def _plain_graph(found: Discovery) -> nx.DiGraph:

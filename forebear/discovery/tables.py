@@ -117,4 +117,3 @@ def save_table(found: Discovery, file: str | Path) -> None:
         frame.to_parquet(stream, index=False)
         content = stream.getvalue()
     write_bytes(place, content)
-    place.chmod(0o644)

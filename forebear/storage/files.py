@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import json
 import os
-import tempfile
+import secrets
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,7 @@ from forebear.storage.memory import check_file
 def write_json(file: Path, content: Any) -> None:
     """Write, flush to disk, then rename into place: a crash leaves the old file or the new one.
 
+    >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     write_json(Path(folder) / "a" / "b.json", {"x": 1.5})
     ...     read_json(Path(folder) / "a" / "b.json")
@@ -29,19 +30,29 @@ def write_bytes(file: Path, content: bytes) -> None:
     """As `write_json`, for any content."""
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
-        handle, scratch = tempfile.mkstemp(dir=file.parent, prefix=f".{file.name}.", suffix=SCRATCH)
+        scratch = scratch_for(file)
         try:
-            with os.fdopen(handle, "wb") as stream:
+            with open(scratch, "xb") as stream:
                 stream.write(content)
                 stream.flush()
                 os.fsync(stream.fileno())
             os.replace(scratch, file)
         except BaseException:
-            Path(scratch).unlink(missing_ok=True)
+            scratch.unlink(missing_ok=True)
             raise
         _settle(file.parent)
     except OSError as error:
         raise unwritable(file.parent, error) from None
+
+
+def scratch_for(place: Path) -> Path:
+    """A new name beside a file or folder that is to be written. What is made under it has the rights that the user's
+    umask gives, which the files of `tempfile` do not.
+
+    >>> scratch_for(Path("run/found.json")).name.startswith(".found.json.")
+    True
+    """
+    return place.with_name(f".{place.name}.{secrets.token_hex(4)}{SCRATCH}")
 
 
 def check_output(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -43,7 +44,7 @@ class RunFolder:
     def tidy(self) -> None:
         """Remove what a process that was killed left half written; only for the one process that holds the lock."""
         for scratch in self.folder.rglob(f".*{SCRATCH}"):
-            scratch.unlink(missing_ok=True)
+            shutil.rmtree(scratch) if scratch.is_dir() else scratch.unlink(missing_ok=True)
 
     def get(self, piece: int | str) -> Any | None:
         """A piece that an earlier, interrupted run has finished."""

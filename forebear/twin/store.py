@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import tempfile
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
@@ -14,7 +13,7 @@ import numpy as np
 from forebear.errors import InputError
 from forebear.flow.samplers import SAMPLERS
 from forebear.storage.arrays import save_arrays
-from forebear.storage.files import read_json, write_json
+from forebear.storage.files import read_json, scratch_for, write_json
 from forebear.storage.records import to_record
 from forebear.twin.blend import BlendLaw
 from forebear.twin.blend_store import blend_arrays, blend_records
@@ -39,14 +38,14 @@ def save_twin(twin: Twin, folder: str | Path, made: Any = None) -> None:
     _check_place(place)
     try:
         place.parent.mkdir(parents=True, exist_ok=True)
-        scratch = Path(tempfile.mkdtemp(dir=place.parent, prefix=f".{place.name}."))
+        scratch = scratch_for(place)
+        scratch.mkdir()
     except OSError as error:
         raise InputError(f"{place}: cannot be written ({error.strerror}): choose another folder") from None
     try:
         arrays = _arrays(twin)
         save_arrays(scratch / ARRAYS, arrays, {"format": FORMAT})
         write_json(scratch / ABOUT, {**_record(twin), **({} if made is None else {"made": made})})
-        scratch.chmod(0o755)
         if place.is_dir():
             os.replace(place, scratch / "before")
         os.replace(scratch, place)
