@@ -18,7 +18,7 @@ from forebear.discovery.certificate import Certificate
 from forebear.discovery.choose import Rule
 from forebear.discovery.execute import Session, run_here, run_in_processes, run_on_cluster
 from forebear.discovery.prepare import Asked, prepare
-from forebear.discovery.record import Discovery
+from forebear.discovery.record import Discovery, saved_before
 from forebear.flow.sampler import Sampler
 from forebear.run.compiled import spare_maps
 from forebear.run.engine import is_cluster
@@ -78,7 +78,7 @@ def discover(
             paths of a few targets each and the certificates of each run are its tasks (`forebear.run.cluster`). The
             result does not depend on it. A worker that dies is replaced; what fails twice is named when all the rest
             is done and saved.
-        progress: show a bar; None shows it when standard error is a terminal; a function is called with each event,
+        progress: show a bar; None shows it in a terminal and in a notebook; a function is called with each event,
             see `forebear.run.events`.
         sampler: "flow", "gaussian" (mean and spread only), "mean" (functional dependence only), or an object with
             the interface of `forebear.Sampler`.
@@ -176,6 +176,9 @@ def discover(
         certificates = {target: with_copies(one, use) for target, one in agreed.items()}
         record = replace(record, agreed=certificates, seconds=perf_counter() - started)
     own = None if isinstance(sampler, str) else sampler
+    before = None if out is None else saved_before(record, Path(out))
+    if before is not None:
+        return Found(before, problem.table, out, own, problem.structure)
     found = Found(record, problem.table, sampler=own, structure=problem.structure)
     if out is not None:
         found.save(out)

@@ -45,6 +45,13 @@ KNOWN = {
 class CommandGroup(TyperGroup):
     """Forebear's own commands, and after them those of other packages, which are looked for when they are needed."""
 
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """The first sentence about each command, whole: on a narrow terminal it goes on in a second line."""
+        names = self.list_commands(ctx)
+        told = [(name, _first_sentence(self.get_command(ctx, name))) for name in names]
+        with formatter.section("Commands"):
+            formatter.write_dl(told)
+
     def list_commands(self, ctx: Any) -> list[str]:
         """The names, in the order of `forebear --help`."""
         return list(dict.fromkeys([*self.commands, *KNOWN, *entry_points()]))
@@ -57,6 +64,10 @@ class CommandGroup(TyperGroup):
         if cmd_name in points:
             return _loaded(cmd_name, points[cmd_name])
         return _missing(cmd_name) if cmd_name in KNOWN else None
+
+
+def _first_sentence(command: Any) -> str:
+    return " ".join((command.help or "").split("\n\n")[0].split())
 
 
 def entry_points() -> dict[str, EntryPoint]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path as FilePath
@@ -149,6 +150,15 @@ class Discovery:
 def save_discovery(record: Discovery, folder: FilePath) -> None:
     """Write the record to a folder, whole or not at all."""
     write_json(folder / RECORD_FILE, {"format": FORMAT, **to_record(record)})
+
+
+def saved_before(record: Discovery, folder: FilePath) -> Discovery | None:
+    """What a folder holds already, if it is this record but for the time that it took: a run that was finished."""
+    if not (folder / RECORD_FILE).is_file():
+        return None
+    before = load_discovery(folder)
+    one, other = (json.dumps(to_record(replace(each, seconds=0.0))) for each in (before, record))
+    return before if one == other else None
 
 
 def load_discovery(folder: FilePath) -> Discovery:

@@ -1,7 +1,7 @@
 """One stream of events from a long computation to whoever listens: a bar in a terminal, a notebook, a page.
 
 A listener is a function of one event. `discover(progress=listener)` takes any; without one, a bar is shown where
-standard error is a terminal.
+standard error is a terminal, and in the cells of a notebook.
 """
 
 from __future__ import annotations
@@ -10,6 +10,8 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import NamedTuple
+
+from forebear.run.bars import in_notebook, notebook_bar, terminal_bar
 
 
 class Progress(NamedTuple):
@@ -40,7 +42,7 @@ def silent(event: Event) -> None:
 
 @contextmanager
 def listening(wanted: bool | Listener | None) -> Iterator[Listener]:
-    """The listener itself, or a bar if `wanted` (None: if standard error is a terminal), or nobody.
+    """The listener itself, or a bar if `wanted` (None: in a terminal or a notebook), or nobody.
 
     >>> heard = []
     >>> with listening(heard.append) as tell:
@@ -51,23 +53,11 @@ def listening(wanted: bool | Listener | None) -> Iterator[Listener]:
     if callable(wanted):
         yield wanted
         return
-    if not (sys.stderr.isatty() if wanted is None else wanted):
+    if not (sys.stderr.isatty() or in_notebook() if wanted is None else wanted):
         yield silent
         return
-    from rich.console import Console
-    from rich.progress import BarColumn, TaskProgressColumn, TextColumn, TimeRemainingColumn
-    from rich.progress import Progress as Bar
-
-    columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
-    with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("starting", total=1.0)
-
-        def show(event: Event) -> None:
-            if isinstance(event, Progress):
-                # Column names are the user's: nothing in them is markup.
-                bar.update(task, description=event.stage.replace("[", r"\["), completed=event.share)
-
-        yield show
+    with terminal_bar() if not in_notebook() else notebook_bar() as show:
+        yield lambda event: show(*event) if isinstance(event, Progress) else None
 
 
 @contextmanager

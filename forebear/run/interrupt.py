@@ -52,9 +52,11 @@ def watch() -> None:
 def _listen(hears: socket.socket) -> None:
     while signal.SIGINT not in hears.recv(16):
         pass
-    # A progress bar hides the cursor, and does not come to give it back.
-    before = "\x1b[?25h\n" if sys.stderr.isatty() else ""
-    print(f"{before}forebear: {sentence()}", file=sys.stderr, flush=True)
+    # A progress bar hides the cursor and does not come to give it back; its line goes.
+    # While it is there, what goes to sys.stderr is shown above it, and the bar again below.
+    stream = sys.__stderr__ or sys.stderr
+    before = "\r\x1b[2K\x1b[?25h" if stream.isatty() else ""
+    print(f"{before}forebear: {sentence()}\n", end="", file=stream, flush=True)
     for worker in multiprocessing.active_children():
         worker.kill()
     os._exit(STATUS)

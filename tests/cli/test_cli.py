@@ -89,6 +89,13 @@ def test_help_is_quick_and_loads_nothing_heavy(tmp_path: Path) -> None:
     assert all(command in done.stdout for command in ("demo", "discover", "bench"))
 
 
+def test_help_is_whole_on_a_narrow_terminal(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "60")
+    shown = cli("--help").out.split("Commands:")[1]
+    assert "..." not in shown and max(map(len, shown.splitlines())) <= 62
+    assert "with each column, without training." in " ".join(shown.split())
+
+
 def test_help_of_discover_names_every_option(cli: Cli) -> None:
     shown = cli("discover", "--help").out
     options = (
@@ -263,8 +270,11 @@ def test_run_folder_is_refused_without_resume_and_resumed_with_it(cli: Cli, tmp_
     assert forebear.load(tmp_path / "run").ancestors["y"] == tuple(first.document["targets"]["y"]["ancestors"])
     refused = cli(*wishes)
     assert refused.status == 2 and "--resume" in refused.err and refused.out == ""
+    before = {file: file.read_bytes() for file in (tmp_path / "run").rglob("*") if file.is_file()}
     again = cli(*wishes, "--resume")
-    assert again.document["targets"] == first.document["targets"] and again.err == ""
+    assert again.document == first.document and again.err == ""
+    # A finished run is as it was.
+    assert {file: file.read_bytes() for file in (tmp_path / "run").rglob("*") if file.is_file()} == before
     other = cli(*wishes, "--resume", "--seed", "1")
     assert other.status == 2 and "seed" in other.err
 
@@ -299,6 +309,31 @@ def test_ctrl_c_is_one_line_that_says_how_to_go_on(cli: Cli, tmp_path: Path, job
     assert process.returncode == 130, err
     assert out == "" and len(err.splitlines()) == 1
     assert "interrupted" in err and "--out run --resume" in err
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no pseudo-terminals")
+def test_ctrl_c_leaves_a_clean_prompt(cli: Cli, tmp_path: Path) -> None:
+    """Neither half a bar nor a hidden cursor: the bar's line goes, and one line says what is left."""
+    import pty
+
+    mine, theirs = pty.openpty()
+    long = [word.replace("steps=20", "steps=200000") for word in QUICK]
+    command = [sys.executable, "-m", "forebear", "discover", "plant.csv", "--target", "y", *long]
+    process = subprocess.Popen(command, cwd=tmp_path, stderr=theirs, stdout=subprocess.DEVNULL, start_new_session=True)
+    os.close(theirs)
+    shown = b""
+    while b"training" not in shown:
+        shown += os.read(mine, 4096)
+    os.killpg(process.pid, signal.SIGINT)
+    while True:
+        try:
+            shown += os.read(mine, 4096)
+        except OSError:  # the other end is closed
+            break
+    os.close(mine)
+    assert process.wait(timeout=60) == 130
+    last = shown.decode()[shown.decode().rindex("\x1b[2K") :]
+    assert last == "\x1b[2K\x1b[?25hforebear: interrupted: nothing was saved (--out DIR saves)\r\n"
 
 
 def test_ctrl_c_before_anything_is_saved(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:

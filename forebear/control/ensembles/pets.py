@@ -106,7 +106,7 @@ def pets(
         rediscover: options of `forebear.discover` for that: `targets`, `candidates` (other states stay in), `rule`,
             settings; and `rows`, how many rows it sees at most (5,000).
         seed: same environment, seed and device, same result.
-        progress: show a bar; None shows it when standard error is a terminal.
+        progress: show a bar; None shows it in a terminal and in a notebook.
         **settings: any field of `EnsembleSettings` and `CemSettings`.
 
     >>> def push(state, action, rng):  # a cart on a rail, to be brought to 0
