@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import json
 from collections.abc import Iterable, Mapping
 from pathlib import Path as FilePath
@@ -13,6 +12,7 @@ import numpy as np
 import pandas as pd
 
 from forebear.api.twins import Twins, fit_recipe, recipe_of, sampler_of
+from forebear.data.cells import few, html_table
 from forebear.data.checked import columns_frame
 from forebear.data.question import Question
 from forebear.data.source import open_frame
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from forebear.api.explore import Explorer
     from forebear.plots.results import Pruning
     from forebear.twin.twin import Twin
     from forebear.twin.validate import Validation
@@ -72,7 +73,7 @@ class Found:
         """those that were made of it, by recipe"""
 
     def __repr__(self) -> str:
-        return f"<found: {'; '.join(self.summary().splitlines())}>"
+        return f"<found: {few(self.summary().splitlines())}>"
 
     def __reduce__(self) -> Any:
         return Found, (self.record, self.table, self.folder, self.sampler, self.structure)
@@ -321,25 +322,22 @@ class Found:
         return answers
 
     def _repr_html_(self) -> str:
-        """For notebooks: a row per target."""
+        """For notebooks: a row per target, with the reasons of a verdict below it."""
         rows = []
         for target, answer in self._answers().items():
             verdict = verdict_told(self.record, target)
-            cells = [html.escape(target), html.escape(answer)]
-            if verdict is not None:
-                why = f"<br><small>{html.escape('; '.join(verdict.reasons))}</small>" if verdict.reasons else ""
-                cells.append(f"{html.escape(verdict.word)}{why}")
-            rows.append("".join(f"<td>{cell}</td>" for cell in cells))
+            told = [] if verdict is None else ["\n".join([verdict.word, *verdict.reasons])]
+            rows.append([target, answer, *told])
         heads = ["target", "depends on", *(["verdict"] if self.certified[0] else [])]
-        head = "".join(f"<th>{name}</th>" for name in heads)
-        return f"<table><tr>{head}</tr>{''.join(f'<tr>{row}</tr>' for row in rows)}</table>"
+        return html_table(heads, rows)
 
     def plot(self) -> Figure:
         """The graph beside the pruning path of every target."""
         from forebear.plots.results import overview
+        from forebear.plots.style import shown_once
 
         prunings = [self._pruning(target) for target in self.targets]
-        return overview(self.graph, self.record.inputs(), self.targets, prunings)
+        return shown_once(overview(self.graph, self.record.inputs(), self.targets, prunings))
 
     def plot_path(self, target: str, ax: Axes | None = None) -> Axes:
         """Noise-to-signal ratio along the pruning path of one target, every run; the chosen set is marked."""
@@ -420,7 +418,7 @@ class Found:
             held_out: rows that no twin has seen, to judge the laws on. None takes those that were set aside when the
                 twin was fitted.
             seed: the same result, seed and device give the same page.
-            progress: show a bar; None shows it when standard error is a terminal.
+            progress: show a bar; None shows it in a terminal and in a notebook.
             **settings: for the twins, as in `Found.twin`.
 
         With a run folder, the laws of the page are kept there, and the next page is written at once.
@@ -442,6 +440,37 @@ class Found:
         place = check_file(file)
         told = law_evidence(self, twin, held_out=held_out, seed=seed, progress=progress, settings=settings)
         write_page(self.record, self.table, told, place)
+
+    def explore(
+        self,
+        target: str | None = None,
+        twin: Twin | None = None,
+        *,
+        height: int = 640,
+        seed: int = 0,
+        progress: bool | None = None,
+        **settings: Any,
+    ) -> Explorer:
+        """Sliders for the inputs and the law they make, in the cell of a notebook; needs no widgets.
+
+        Arguments:
+            target: shown first, where there are several.
+            twin: as in `report`; None takes `twin(joint=False)` and distils it.
+            height: of the frame, in pixels.
+            seed: as in `report`.
+            progress: as in `report`.
+            **settings: for the twin, as in `Found.twin`.
+        """
+        from forebear.api.explore import Explorer
+        from forebear.api.pages import law_evidence
+        from forebear.report.page import page
+
+        if target is not None:
+            self.record.check_target(target)
+        check_whole("height", height, 100)
+        wanted = True if twin is None else twin
+        told = law_evidence(self, wanted, seed=seed, progress=progress, settings=settings)
+        return Explorer(page(self.record, self.table, told, explorer=True, first=target), self.targets, height)
 
     def twin(
         self,
@@ -466,7 +495,7 @@ class Found:
             sampler: "flow", "gaussian", "mean", or an object with the interface of `forebear.Sampler`; None takes
                 that of the discovery.
             seed: the same data, seed and device give the same twin.
-            progress: show a bar; None shows it when standard error is a terminal.
+            progress: show a bar; None shows it in a terminal and in a notebook.
             **settings: `law`, "auto", "flow" or "blend" (networks and trees, weighed by held-out rows); `treat`, such
                 as {"y": "lattice"}, what the values of targets are where the twin would take them for something
                 else; any field of `forebear.FlowSettings`, which asks for a flow; `held_out`; `test`, the share of

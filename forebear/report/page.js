@@ -142,8 +142,9 @@
     const target = byName.get(selected);
     const section = document.getElementById("detail");
     section.setAttribute("aria-label", "Evidence on " + target.name);
-    const play = [el("h2", {}, "What if?"), explorer.build(target.name)];
-    section.replaceChildren(...all([heading(target), play, known(target)]));
+    const alone = data.explorer && data.targets.length > 1;
+    const play = [el("h2", {}, alone ? `What if? ${target.name}` : "What if?"), explorer.build(target.name)];
+    section.replaceChildren(...all(data.explorer ? play : [heading(target), play, known(target)]));
   }
 
   // On paper nothing can be selected: the evidence on the other targets is there too, unless they are very many.
@@ -198,16 +199,19 @@
     if (move) document.getElementById("detail").scrollIntoView({ behavior: still ? "auto" : "smooth" });
   }
 
-  const first = data.targets[0];
+  const first = byName.get(data.first) ?? data.targets[0];
   document.title = (data.targets.length === 1 ? spoken(first.sentence).split(/[;.] |, as far|\.$/)[0] : "What shapes " +
     cut(forebear.targets.join(", "), 60)) + " – forebear";
   document.getElementById("origin").textContent = [data.source,
     data.rows === null ? null
       : `${data.rows.toLocaleString("en-US").replace(/,/g, "\u202f")} rows`].filter(Boolean).join(", ");
   answers();
-  graph();
+  if (!data.explorer) graph();
   if (first) select(first.name);
-  about();
-  printed();
+  if (data.explorer) document.body.classList.add("in-cell");
+  else {
+    about();
+    printed();
+  }
   Object.assign(forebear, { select, selected: () => selected });
 })();

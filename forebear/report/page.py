@@ -22,9 +22,8 @@ _ESCAPES = {ord(sign): f"\\u{ord(sign):04x}" for sign in "<>&\u2028\u2029"}
 
 
 def write_page(found: Discovery, table: Table | None, told: LawEvidence | None, place: Path) -> None:
-    """Whole or not at all, and readable by others, unlike the pieces of a run."""
+    """Whole or not at all."""
     write_bytes(place, page(found, table, told).encode())
-    place.chmod(0o644)
 
 
 def check_file(file: str | Path, option: str = "") -> Path:
@@ -37,8 +36,15 @@ def check_file(file: str | Path, option: str = "") -> Path:
     return check_output(file, ENDINGS, option)
 
 
-def page(found: Discovery, table: Table | None, told: LawEvidence | None) -> str:
-    """The page as text."""
+def page(
+    found: Discovery,
+    table: Table | None,
+    told: LawEvidence | None,
+    *,
+    explorer: bool = False,
+    first: str | None = None,
+) -> str:
+    """The page as text, with the `first` target selected; of an `explorer`, answers and sliders alone."""
     style = _part("page.css")
     scripts = [_part(name) for name in _SCRIPTS]
     policy = "; ".join(
@@ -51,10 +57,11 @@ def page(found: Discovery, table: Table | None, told: LawEvidence | None) -> str
             "form-action 'none'",
         ]
     )
+    content = {**contents(found, table, told), "explorer": explorer, "first": first}
     blocks = {
         "POLICY": policy,
         "STYLE": f"<style>{style}</style>",
-        "DATA": f'<script type="application/json" id="data">{as_data(contents(found, table, told))}</script>',
+        "DATA": f'<script type="application/json" id="data">{as_data(content)}</script>',
         "SCRIPTS": "\n".join(f"<script>{script}</script>" for script in scripts),
     }
     text = _part("page.html")

@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 from scipy.special import ndtri
 
+from forebear.data.cells import few, html_table
 from forebear.data.dequantise import Dequantiser
 from forebear.data.scaling import ColumnCode, Encoder
 from forebear.errors import InputError, check_whole
@@ -120,7 +121,25 @@ class Twin:
 
     def __repr__(self) -> str:
         laws = [f"{target} <- {', '.join(names) or 'nothing'}" for target, names in self.ancestors.items()]
-        return f"<{'joint ' if self.joint else ''}twin: {'; '.join(laws)}>"
+        return f"<{'joint ' if self.joint else ''}twin: {few(laws)}>"
+
+    def _repr_html_(self) -> str:
+        """For notebooks: the laws, and where each input of theirs has been seen."""
+        support = self.support
+        seen = {name: f"{row['low']:.4g} to {row['high']:.4g}" for name, row in support.iterrows()}
+        seen |= {name: ", ".join(map(str, levels)) for name, levels in self.levels.items()}
+        unit = {name: f" {unit}" for name, unit in self.units.items()}
+        rows = [
+            [
+                f"{target}{unit.get(target, '')}",
+                self.taken_for[target],
+                "\n".join(f"{name}: {seen[name]}{unit.get(name, '')}" if name in seen else name for name in names)
+                or "none",
+            ]
+            for target, names in self.ancestors.items()
+        ]
+        what = "One law of all targets together." if self.joint else ""
+        return html_table(["target", "taken for", "inputs, and where they were seen"], rows, after=what)
 
     @property
     def targets(self) -> tuple[str, ...]:

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 from scipy.special import ndtr, ndtri
 
+from forebear.data.cells import few, html_table
 from forebear.data.column import Column
 from forebear.data.source import open_frame
 from forebear.data.weights import mean_of, read_weights, scaled, weighted_rows
@@ -60,7 +61,7 @@ class Scores:
     worse_interval: tuple[float, float] | None = None
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Validation:
     """Scores by target, and the PIT values behind them."""
 
@@ -69,6 +70,30 @@ class Validation:
     """(rows, targets), uniform when the twin is right"""
     rows: int
     exact: bool
+
+    def __repr__(self) -> str:
+        told = [
+            f"{t} CRPS {s.crps:.4g}, {_covered(s, 0.9)} of the rows in the 90% interval"
+            for t, s in self.scores.items()
+        ]
+        return f"<validation on {self.rows:,} rows: {few(told)}>"
+
+    def _repr_html_(self) -> str:
+        """For notebooks: a row per target."""
+        rows = [
+            [
+                target,
+                f"{s.crps:.4g} ({s.crps_interval[0]:.4g} to {s.crps_interval[1]:.4g})",
+                *(_covered(s, level) for level in s.coverage),
+                f"{s.uniformity:.3f} (p = {s.uniformity_p_value:.2g})",
+                "-" if s.independence_p_value is None else f"p = {s.independence_p_value:.2g}",
+            ]
+            for target, s in self.scores.items()
+        ]
+        levels = next(iter(self.scores.values())).coverage if self.scores else ()
+        head = ["target", "CRPS (95% interval)", *(f"in the {level:.0%} interval" for level in levels)]
+        told = f"Judged on {self.rows:,} rows that the twin has not seen."
+        return html_table([*head, "PIT off uniform by", "latents against inputs"], rows, before=told)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain numbers and strings."""
@@ -94,8 +119,9 @@ class Validation:
     def plot(self) -> Figure:
         """PIT histogram and coverage of each target."""
         from forebear.plots.calibration import calibration_figure
+        from forebear.plots.style import shown_once
 
-        return calibration_figure(self._pit_of(list(self.scores)))
+        return shown_once(calibration_figure(self._pit_of(list(self.scores))))
 
     def plot_calibration(self, target: str | None = None, ax: Axes | None = None) -> Axes:
         """Coverage of the central intervals, a line per target, or of one target alone; the diagonal is right."""
@@ -239,6 +265,10 @@ def _independence(
     latents = [test.clear(all_latent_features(z[some, i])) for i in range(z.shape[1])]
     results = [result_of([*test.each(own).values(), *test.pairs(own)]) for own in latents]
     return [(result.p_value, result.effect) for result in results]
+
+
+def _covered(scores: Scores, level: float) -> str:
+    return f"{scores.coverage[level]:.1%}"
 
 
 def _lines(target: str, scores: Scores, exact: bool) -> list[str]:
