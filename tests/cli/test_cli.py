@@ -319,7 +319,8 @@ def test_ctrl_c_leaves_a_clean_prompt(cli: Cli, tmp_path: Path) -> None:
     mine, theirs = pty.openpty()
     long = [word.replace("steps=20", "steps=200000") for word in QUICK]
     command = [sys.executable, "-m", "forebear", "discover", "plant.csv", "--target", "y", *long]
-    process = subprocess.Popen(command, cwd=tmp_path, stderr=theirs, stdout=subprocess.DEVNULL, start_new_session=True)
+    quiet = subprocess.DEVNULL
+    process = subprocess.Popen(command, cwd=tmp_path, stderr=theirs, stdout=quiet, start_new_session=True)
     os.close(theirs)
     shown = b""
     while b"training" not in shown:
