@@ -8,6 +8,8 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-com
 JAX ?=
 # Tests of one file stay together, in one of so many processes.
 WORKERS ?= 2
+# Modules are compiled by the first process that imports them, and not by each of hundreds anew.
+unexport PYTHONDONTWRITEBYTECODE
 PYTEST := $(BIN)/pytest -n $(WORKERS) --dist loadfile --durations=25
 
 .PHONY: help demo test test-all test-faults test-wheel coverage fuzz lint hooks bench gallery pictures figures docs dist clean
