@@ -75,17 +75,26 @@ class Features(NamedTuple):
     """(rows, features)"""
     memory: np.ndarray | None = None
     """(features, lags) autocorrelations; None where rows do not follow each other"""
+    untold: bool = False
+    """the record is hardly longer than the memory of the column"""
 
     def first(self, count: int) -> Features:
         """The most telling ones."""
-        return Features(self.values[:, :count], None if self.memory is None else self.memory[:count])
+        memory = None if self.memory is None else self.memory[:count]
+        return Features(self.values[:, :count], memory, self.untold)
 
     def times(self, other: Features) -> Features:
-        """Every one with every other. Autocorrelations of independent series multiply."""
+        """Every one with every other. Autocorrelations of independent series multiply.
+
+        What a law leaves open is not independent of what it is given, where it fits badly: a slow hidden variable
+        times a fast given column shows there, and meets the slow column times the same fast one. So a column of which
+        nothing can be told stays as slow as it is.
+        """
         values = products(self.values, other.values)
         if self.memory is None or other.memory is None:
             return Features(values)
-        return Features(values, (self.memory[:, None] * other.memory).reshape(values.shape[1], -1))
+        others = np.ones_like(other.memory) if self.untold else other.memory
+        return Features(values, (self.memory[:, None] * others).reshape(values.shape[1], -1), self.untold)
 
     @staticmethod
     def joined(parts: Sequence[Features]) -> Features:
@@ -270,7 +279,7 @@ def _clear(own: Features, clearing: Residualiser) -> tuple[Features, Int[np.ndar
     rounding. And the numbers of the features that are left."""
     cleared = clearing(own.values)
     alive = np.flatnonzero(cleared.var(axis=0) > LEAST_LEFT * np.maximum(own.values.var(axis=0), LEAST_VARIANCE))
-    return Features(cleared[:, alive], None if own.memory is None else own.memory[alive]), alive
+    return Features(cleared[:, alive], None if own.memory is None else own.memory[alive], own.untold), alive
 
 
 # Products of two removed candidates: this many features of each column, fewer when there are very many pairs.

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Float
@@ -117,6 +118,33 @@ def autocorrelation(values: Float[np.ndarray, "rows some"]) -> Float[np.ndarray,
         covariance = np.fft.irfft(power, size, axis=0)[: lags + 1]
         found[start : start + 16] = (covariance[1:] / np.maximum(covariance[0], 1e-300)).T
     return found
+
+
+class Memory(NamedTuple):
+    """Of the features of one column."""
+
+    correlation: Float[np.ndarray, "features lags"]
+    untold: bool
+    """the record is hardly longer than this memory"""
+
+
+def memory_of_column(values: Float[np.ndarray, "rows features"]) -> Memory:
+    """Autocorrelation of the features of one column.
+
+    A record that is hardly longer than the memory of a column meets each of its values in one stretch or two. What
+    else is slow differs from stretch to stretch, so whatever feature singles some values out is worth no more rows
+    than the slowest, however fast it changes.
+
+    >>> rng = np.random.default_rng(0)
+    >>> walk, noise = np.cumsum(rng.normal(size=1_000)), rng.normal(size=1_000)
+    >>> [memory_of_column(np.stack([x, np.sin(x)], axis=1)).untold for x in (walk, noise)]
+    [True, False]
+    """
+    memory = autocorrelation(values)
+    worth = len(values) / (1 + 2 * np.square(_sure(memory, len(values))).sum(axis=1))
+    if worth.min() >= _FEWEST_OF_SLOW:
+        return Memory(memory, False)
+    return Memory(np.maximum(memory, memory[int(np.argmin(worth))]), True)
 
 
 def memory_beyond_inputs(

@@ -14,7 +14,7 @@ from forebear.data.scaling import Encoder
 from forebear.data.table import Table
 from forebear.discovery.dependence import Features, all_latent_features
 from forebear.discovery.dependence_device import DeviceFeatures
-from forebear.discovery.effective import RowDependence, autocorrelation, memory_beyond_inputs
+from forebear.discovery.effective import RowDependence, memory_beyond_inputs, memory_of_column
 from forebear.discovery.laws import Weights
 from forebear.discovery.problem import ALONE, Context
 from forebear.discovery.residuals import features
@@ -250,7 +250,7 @@ class SharedFlow:
         columns = {}
         for name in (code.name for code in self.encoder.codes):
             values = features(part.columns[name])
-            columns[name] = Features(values, autocorrelation(values) if slow else None)
+            columns[name] = Features(values, *memory_of_column(values)) if slow else Features(values)
         a_lot = len(questions) * len(self.places) >= _WORTH_COMPILING
         on_device = a_lot and jax.default_backend() != "cpu" and structure.kind == INDEPENDENT
         stock = DeviceFeatures.of({name: own.values for name, own in columns.items()}) if on_device else None

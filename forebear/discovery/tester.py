@@ -212,7 +212,7 @@ class SetTester:
             y=self.y[rows],
             fold=self.fold[rows],
             columns={
-                name: Features(own.values[rows], None if own.memory is None else own.memory[:, :lags])
+                name: Features(own.values[rows], None if own.memory is None else own.memory[:, :lags], own.untold)
                 for name, own in self.columns.items()
             },
             parts=self.parts[rows] if parts is None else parts,
