@@ -49,6 +49,7 @@ def discover(
     sample: int | None = 100_000,
     weights: str | None = None,
     screen: int | str | None = "auto",
+    regime: str | None = None,
     **settings: Any,
 ) -> Found:
     """Find the few inputs that shape the whole conditional law of each target.
@@ -104,6 +105,8 @@ def discover(
         screen: of very many candidates, how many are searched: a quick look at ranks, pairs and trees chooses them,
             and `found.columns` names the others, which no test has seen. "auto" leaves 80 of more than 300 for the
             certified rule; None searches all.
+        regime: a column that tells regimes apart (interventions, campaigns, seasons, machines): it is a candidate of
+            every target, and `found.regimes` says which laws are the same in all of them.
         **settings: any field of `FlowSettings`, `KernelSettings` and `CertificateSettings`, `folds` and `subset`.
 
     Returns:
@@ -146,6 +149,7 @@ def discover(
         sample,
         weights,
         screen,
+        regime,
     )
     problem, questions, settings_record, memory, use = prepared = prepare(asked, jobs)
     with ExitStack() as stack:

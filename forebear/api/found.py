@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterable, Mapping
 from pathlib import Path as FilePath
 from typing import TYPE_CHECKING, Any
@@ -22,6 +23,7 @@ from forebear.discovery.certificate import Certificate
 from forebear.discovery.graphs import adjacency, graph_of, save_graph
 from forebear.discovery.path import Path
 from forebear.discovery.record import Discovery, load_discovery, save_discovery
+from forebear.discovery.regimes import regime_table
 from forebear.discovery.stability import Stability, stability_of
 from forebear.discovery.structure import RowStructure
 from forebear.discovery.structure_store import load_structure, save_structure, structure_named, structure_of
@@ -37,6 +39,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from forebear.api.explore import Explorer
+    from forebear.api.in_regimes import InRegimes
     from forebear.plots.results import Pruning
     from forebear.twin.twin import Twin
     from forebear.twin.validate import Validation
@@ -226,6 +229,29 @@ class Found:
         """How the rows were taken to hang together: "independent", "ordered", "grouped" or the column declared."""
         return str(self.settings.get("rows", "independent"))
 
+    @property
+    def regimes(self) -> pd.DataFrame:
+        """Which laws are the same in all regimes, of a discovery with `regime=`: a row per target with law, p_value,
+        adjusted, effect, limit, why.
+
+        `law` is "the same" where the regime could explain no more than the margin of what the inputs leave open
+        (`limit`), "changes" where it explains more than nothing, whatever the number of targets (`adjusted`, Holm, at
+        0.05), and "cannot tell" otherwise, for the reason in `why`. A regime that merely has other inputs than the
+        others changes no law.
+        """
+        return regime_table(self.record)
+
+    def in_regimes(self, targets: Iterable[str] | None = None, progress: bool | None = None) -> InRegimes:
+        """Ask again in every regime alone, with the same settings: which inputs matter in some regimes only?
+
+        Arguments:
+            targets: some of the targets; None takes those whose law is not surely the same.
+            progress: show a bar; None shows it in a terminal and in a notebook.
+        """
+        from forebear.api.in_regimes import in_regimes
+
+        return in_regimes(self, targets, progress)
+
     def adjusted(self, method: str = "holm") -> pd.DataFrame:
         """p-values of all candidates of all targets, corrected for their number: target, candidate, kept, p_value,
         adjusted.
@@ -285,6 +311,9 @@ class Found:
                 **({} if len(self.runs) == 1 else {"stability": stability_of(self.record, target).to_dict()}),
                 **({} if certificate is None else certificate.conclusions()),
             }
+        if self.settings.get("regime") is not None and self.certified[0]:
+            for target, row in self.regimes.iterrows():
+                targets[str(target)]["regimes"] = {str(name): _plain(value) for name, value in row.items()}
         return {
             "version": __version__,
             "settings": dict(self.settings),
@@ -564,6 +593,11 @@ class Found:
             save_structure(FilePath(folder), self.structure)
         save_discovery(self.record, FilePath(folder))
         self.folder = FilePath(folder)
+
+
+def _plain(value: Any) -> Any:
+    """NaN has no place in JSON."""
+    return None if isinstance(value, float) and math.isnan(value) else value
 
 
 def load(folder: str | FilePath) -> Found:

@@ -71,6 +71,8 @@ table.assign(y=y), and write targets="y"
     for name, value in settings.items():
         if name in _NOT_HERE:
             raise InputError(f"there is no argument '{name}': {_NOT_HERE[name]}")
+        if name == "drop" and not isinstance(value, str | list | tuple):
+            continue  # a setting of the kernel, and not columns to leave out
         if name in MEANT:
             shown = repr(value)
             told = shown if len(shown) <= 40 else "..."

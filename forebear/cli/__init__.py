@@ -96,6 +96,7 @@ def discover(
     sample: opt.Sample = "100000",
     screen: opt.Screen = "auto",
     rows: opt.Rows = "auto",
+    regime: opt.Regime = None,
     lags: opt.Lags = None,
     state: opt.State = None,
     action: opt.Action = None,
@@ -134,6 +135,7 @@ def discover(
     most = None if sample == "all" else parse_whole(sample, "--sample", 100)
     searched = None if screen == "all" else screen if screen == "auto" else parse_whole(screen, "--screen", 2)
     passed |= {"rows": rows, "missing": missing, "sample": most, "weights": weights, "screen": searched}
+    passed["regime"] = regime
     for name, text, least in (("runs", runs, 1), ("seed", seed, 0), ("jobs", jobs, 1)):
         passed[name] = parse_whole(text, f"--{name}", least)
     if rule is not None:

@@ -24,6 +24,9 @@ Missing = Annotated[
     Option(metavar="model|drop|refuse", help="Gaps: part of the model, their rows left out, or an error."),
 ]
 Weights = Annotated[str | None, _column("A column that says how much each row counts.")]
+Regime = Annotated[
+    str | None, _column("A column that tells campaigns, seasons or machines apart: which laws are the same in all?")
+]
 Screen = Annotated[str, Option(metavar="auto|N|all", help="Of very many candidates, how many are searched.")]
 Sample = Annotated[str, Option(metavar="N|all", help="Rows that are read at most, drawn at random by the seed.")]
 Periodic = Annotated[_Several, _column("An angle and its period, such as theta=6.2832.", "COLUMN=PERIOD")]

@@ -17,7 +17,17 @@ from forebear.cli.options import (
     parse_periods,
     parse_settings,
 )
-from forebear.cli.output import check_figure, draw, found_table, long_work, note, say, table_lines, verdict_lines
+from forebear.cli.output import (
+    check_figure,
+    draw,
+    found_table,
+    long_work,
+    note,
+    regime_lines,
+    say,
+    table_lines,
+    verdict_lines,
+)
 from forebear.data.names import expand
 from forebear.errors import InputError
 
@@ -84,7 +94,7 @@ def run_discover(roles: ColumnRoles, options: OutputOptions) -> None:
 
         say(as_json(found))
     else:
-        why = [*verdict_lines(found), *table_lines(found)]
+        why = [*verdict_lines(found), *regime_lines(found), *table_lines(found)]
         after = next_steps(found, options.out, options.figure, options.table)
         say(found_table(found), "", *why, *([""] if why else []), after)
 

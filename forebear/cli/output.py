@@ -102,6 +102,23 @@ def verdict_lines(found: Found) -> list[str]:
     return lines
 
 
+def regime_lines(found: Found) -> list[str]:
+    """Which laws are the same in all regimes, where that was asked."""
+    if found.settings.get("regime") is None or not found.certified[0]:
+        return []
+    regime, table = found.settings["regime"], found.regimes
+    lines = []
+    for target, row in zip(table.index, table.to_dict("records"), strict=True):
+        if row["law"] == "changes":
+            lines.append(f"The law of {target} changes with '{regime}' (p = {row['adjusted']:.2g}).")
+        elif row["law"] == "the same":
+            most = f"which could explain at most {row['limit']:.1%} of what is left open"
+            lines.append(f"The law of {target} is the same at every '{regime}', {most}.")
+        else:
+            lines.append(f"Whether the law of {target} changes with '{regime}' cannot be told: {row['why']}.")
+    return lines
+
+
 def table_lines(found: Found) -> list[str]:
     """Below the verdicts: what became of columns and cells, where that is worth a line."""
     from forebear.data.survey import left_out_told

@@ -12,6 +12,7 @@ import numpy as np
 from forebear.data.checked import TableUse
 from forebear.data.names import is_pattern, matching
 from forebear.data.question import Question
+from forebear.data.regimes import among, check_regime, labelled
 from forebear.data.source import open_sample
 from forebear.data.survey import MODEL, Roles, named_texts, survey
 from forebear.data.table import Table, fingerprint
@@ -64,6 +65,7 @@ class Asked(NamedTuple):
     sample: int | None = SAMPLE
     weights: str | None = None
     screen: int | str | None = SCREEN
+    regime: str | None = None
 
 
 class Prepared(NamedTuple):
@@ -113,6 +115,8 @@ def prepare(asked: Asked, jobs: Any) -> Prepared:
     check_jobs(jobs)
     check_weights(asked.weights)
     check_screen(asked.screen)
+    if asked.regime is not None:
+        check_regime(asked.regime, asked.targets, asked.exclude)
     if asked.sample is not None:
         check_whole("sample", asked.sample, 100)
     table, questions, structure, use = _read(asked)
@@ -141,6 +145,7 @@ def prepare(asked: Asked, jobs: Any) -> Prepared:
         "sample": asked.sample,
         "weights": asked.weights,
         "screen": asked.screen,
+        **({} if asked.regime is None else {"regime": asked.regime}),
         **config.flat(),
     }
     return Prepared(problem, tuple(questions), record, _memory(problem, jobs), use)
@@ -156,11 +161,14 @@ def _name(value: Any) -> str:
 
 def _read(asked: Asked) -> tuple[Table, list[Question], RowStructure, TableUse]:
     opened, total, sampled = open_sample(asked.data, lambda names: _wanted(names, asked), asked.sample, asked.seed)
+    candidates = asked.candidates
+    if asked.regime is not None:
+        opened, candidates = labelled(opened, asked.regime), among(candidates, asked.regime)
     structure = declared(asked.rows, opened.frame, opened.source)
     apart = None if structure is None else structure.column
     roles = Roles(
         asked.targets,
-        asked.candidates,
+        candidates,
         asked.keep,
         asked.groups,
         asked.periodic,
@@ -207,9 +215,9 @@ def _wanted(names: Sequence[str], asked: Asked) -> list[str]:
     gone = {name for text in out for name in ([text] if text in names else matching(text, names))}
     texts = [text for _, text in named_texts(Roles(asked.targets, asked.candidates, asked.keep, asked.groups))]
     if asked.targets is None or asked.candidates is None or isinstance(asked.candidates, Mapping):
-        texts += [str(one) for one in (asked.time, asked.rows, asked.weights) if one is not None]
+        texts += [str(one) for one in (asked.time, asked.rows, asked.weights, asked.regime) if one is not None]
         return [name for name in names if name not in gone or name in texts]
-    texts += [str(one) for one in (asked.time, asked.rows, asked.weights) if one is not None]
+    texts += [str(one) for one in (asked.time, asked.rows, asked.weights, asked.regime) if one is not None]
     texts += [str(name) for name in asked.periodic or ()]
     kept = {name for text in texts for name in ([text] if text in names else matching(text, names))}
     # Where a name is not there, what it could have meant is to be told.

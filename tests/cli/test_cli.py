@@ -23,7 +23,7 @@ import forebear
 from forebear.api.found import as_json
 from forebear.cli import main
 from forebear.cli.next_steps import next_steps
-from forebear.cli.output import found_table, say, verdict_lines
+from forebear.cli.output import found_table, regime_lines, say, verdict_lines
 from forebear.data import source
 from forebear.discovery.tester import CertificateSettings
 from forebear.discovery.verdict import Verdict
@@ -98,10 +98,8 @@ def test_help_is_whole_on_a_narrow_terminal(cli: Cli, monkeypatch: pytest.Monkey
 
 def test_help_of_discover_names_every_option(cli: Cli) -> None:
     shown = cli("discover", "--help").out
-    options = (
-        "target candidate keep group periodic rows lags state action episode increments next time rule preset sampler"
-    )
-    options += " joint runs seed jobs set out resume figure table json progress no-progress"
+    options = "target candidate keep group periodic rows regime lags state action episode increments next time rule"
+    options += " preset sampler joint runs seed jobs set out resume figure table json progress no-progress"
     assert [name for name in options.split() if f"--{name}" not in shown] == []
 
 
@@ -277,6 +275,17 @@ def test_run_folder_is_refused_without_resume_and_resumed_with_it(cli: Cli, tmp_
     assert {file: file.read_bytes() for file in (tmp_path / "run").rglob("*") if file.is_file()} == before
     other = cli(*wishes, "--resume", "--seed", "1")
     assert other.status == 2 and "seed" in other.err
+
+
+def test_regimes_are_told_in_a_line_each() -> None:
+    made = made_by_hand(["y", "z"], ["a", "campaign"], {"y": ["a", "campaign"], "z": ["a"]})
+    found = changed(made, settings={**made.settings, "regime": "campaign"})
+    changes, same = regime_lines(found)
+    assert changes == "The law of y changes with 'campaign' (p = 0)."
+    assert same.startswith(
+        "Whether the law of z changes with 'campaign' cannot be told: 'campaign' could still explain"
+    )
+    assert regime_lines(made) == []
 
 
 @pytest.mark.parametrize("figure", ["graph.png", "graph.svg", "run/graph.pdf"])

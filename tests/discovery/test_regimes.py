@@ -1,0 +1,119 @@
+"""Which laws are the same in all regimes: what is concluded from a certificate, and laws that are known."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from reports import changed, made_by_hand, verdict
+
+import forebear as fb
+from forebear.discovery.regimes import CANNOT_TELL, CHANGES, NEEDED, NOT_NEEDED, SAME, regime_table
+
+
+def certified(kept: bool, p_value: float, limit: float = 0.01, **fields: Any) -> fb.Found:
+    """A result in which the regime was kept or removed with this evidence."""
+    own = ("a", "campaign") if kept else ("a",)
+    made = made_by_hand(["y"], ["a", "campaign"], {"y": list(own)})
+    certificate = made.record.certified[0]["y"]
+    told = verdict(p_value)._replace(limit=limit)
+    certificate = replace(certificate, tests={**certificate.tests, "campaign": told}, margin=0.06, **fields)
+    settings = {**made.settings, "regime": "campaign"}
+    return changed(made, certified=({"y": certificate},), settings=settings)
+
+
+@pytest.mark.parametrize(
+    ("found", "law", "why"),
+    [
+        (certified(False, 0.5), SAME, ""),
+        (certified(False, 0.5, limit=0.2), CANNOT_TELL, "could still explain 20%"),
+        (certified(True, 1e-9), CHANGES, ""),
+        (certified(True, 0.2), CANNOT_TELL, "may be by chance"),
+        (certified(True, 1e-9, classes=(("campaign", "a"),)), CANNOT_TELL, "'a' can stand in"),
+        # Rows that had no part in choosing the set have the last word.
+        (certified(True, 1e-9, fresh_p={"campaign": 0.4}), CANNOT_TELL, "may be by chance"),
+    ],
+    ids=["bounded", "not bounded", "kept", "kept by chance", "an input stands in", "fresh rows disagree"],
+)
+def test_the_word_follows_from_the_certificate(found: fb.Found, law: str, why: str) -> None:
+    row = found.regimes.loc["y"]
+    assert row["law"] == law and why in row["why"] and bool(row["why"]) == (law == CANNOT_TELL)
+    assert found.to_dict()["targets"]["y"]["regimes"]["law"] == law
+
+
+def test_evidence_is_corrected_for_the_number_of_targets() -> None:
+    """p = 0.02 for one of four targets may be by chance."""
+    names = [f"y{i}" for i in range(4)]
+    made = made_by_hand(names, ["campaign"], {name: ["campaign"] for name in names})
+    p_values = dict(zip(names, [0.02, 1e-9, 0.5, 0.9], strict=True))
+    certificates = {
+        name: replace(one, tests={"campaign": verdict(p_values[name])})
+        for name, one in made.record.certified[0].items()
+    }
+    found = changed(made, certified=(certificates,), settings={**made.settings, "regime": "campaign"})
+    table = regime_table(found.record)
+    assert table["law"].to_dict() == {name: CHANGES if name == "y1" else CANNOT_TELL for name in names}
+    assert table.loc["y0", "adjusted"] == pytest.approx(0.06)
+
+
+def test_without_regimes_there_is_one_line() -> None:
+    found = made_by_hand(["y"], ["a"], {"y": ["a"]})
+    for ask in (lambda: found.regimes, found.in_regimes):
+        with pytest.raises(fb.InputError, match="no regimes were asked for: discover with regime="):
+            ask()
+
+
+def plant(rows: int, seed: int = 0) -> pd.DataFrame:
+    """Two campaigns, numbered: the mix of a differs, b acts in the second only, and z has the same law in both."""
+    rng = np.random.default_rng(seed)
+    campaign = np.repeat([1.0, 2.0], rows // 2)
+    a, b = rng.normal(size=(2, rows))
+    a = a + 0.7 * (campaign == 2)
+    y = a + np.where(campaign == 2, 2.0, 0.0) * b + 0.5 * rng.normal(size=rows)
+    z = np.sin(a) + 0.5 * rng.normal(size=rows)
+    return pd.DataFrame({"campaign": campaign, "a": a, "b": b, "y": y, "z": z})
+
+
+def test_a_mix_of_inputs_changes_no_law_and_an_input_of_one_regime_is_found() -> None:
+    table = plant(1_200)
+    found = fb.discover(table, ["y", "z"], candidates=["a", "b"], regime="campaign", distilled=200)
+    assert found.regimes["law"].to_dict() == {"y": CHANGES, "z": SAME}
+    assert found.ancestors["z"] == ("a",) and "campaign" in found.ancestors["y"]
+    parts = found.in_regimes()
+    assert parts.targets == ("y",) and list(parts.found) == ["1", "2"]
+    assert parts.found["1"].settings["distilled"] == 200
+    assert parts.inputs["y"].loc["a"].tolist() == [NEEDED, NEEDED]
+    assert parts.inputs["y"].loc["b"].tolist() == [NOT_NEEDED, NEEDED] and parts.only == {"y": {"b": ("2",)}}
+    assert parts.graph.edges["b", "y"]["regimes"] == ("2",) and parts.graph.edges["a", "y"]["everywhere"]
+    assert "2: y <- a, b" in parts.summary() and "<table" in parts._repr_html_()
+    assert parts.plot().texts
+
+
+@pytest.mark.parametrize(
+    ("change", "asked", "message"),
+    [
+        ({}, {"regime": "campain"}, "no column 'campain' \\(named in regime\\). Did you mean 'campaign'"),
+        ({}, {"regime": "a"}, "'a' has 80 values, and regimes are at most 12"),
+        ({"campaign": 1}, {}, "'campaign' has one value only"),
+        ({"campaign": [1] * 70 + [2] * 10}, {}, "fewer than 30 rows are of '2'"),
+        ({"campaign": [None] + [1, 2] * 39 + [2]}, {}, "empty in row 1"),
+        ({}, {"targets": None}, "name the targets"),
+        ({}, {"targets": ["campaign"]}, "is a target and cannot tell regimes apart"),
+        ({}, {"exclude": ["camp*"]}, "left out by exclude"),
+    ],
+)
+def test_what_cannot_tell_regimes_apart_is_one_line(change: Any, asked: dict[str, Any], message: str) -> None:
+    table = plant(80).assign(**change)
+    with pytest.raises(fb.InputError, match=message):
+        fb.discover(table, **{"targets": "y", "regime": "campaign", **asked})
+
+
+def test_a_setting_with_the_name_of_a_slip_can_be_set() -> None:
+    """`drop` is a setting of the kernel; columns to drop are answered with exclude."""
+    with pytest.raises(fb.InputError, match="write exclude="):
+        fb.discover(plant(80), "y", drop=["a"])
+    with pytest.raises(fb.InputError, match="setting 'drop' must"):
+        fb.discover(plant(80), "y", drop=-1.0)
