@@ -6,10 +6,8 @@ import math
 from collections.abc import Sequence
 
 
-def amounts(values: Sequence[float], unit: str = "", *, every: bool = False) -> list[str]:
+def amounts(values: Sequence[float], unit: str = "") -> list[str]:
     """Numbers side by side, to two digits of how far they lie apart; a single one to two digits of itself.
-
-    `every`: told one at a time, so that digits that tell neighbours apart are too many.
 
     >>> amounts([2.1234, 6.4321], "°C"), amounts([8, 17]), amounts([0.00123, 0.00456]), amounts([123456.0, 98765.0])
     (['2.1 °C', '6.4 °C'], ['8', '17'], ['0.0012', '0.0046'], ['123000', '99000'])
@@ -22,7 +20,7 @@ def amounts(values: Sequence[float], unit: str = "", *, every: bool = False) -> 
     reach = apart if len(whole) > 1 and apart > 1e-6 * size else size
     if reach == 0 or not math.isfinite(reach):
         return [_with(f"{value:g}".replace("-", "−"), unit) for value in whole]
-    digits = (1 if not every else 1 - (reach >= 2 * 10 ** math.floor(math.log10(reach)))) - math.floor(math.log10(reach))
+    digits = 1 - math.floor(math.log10(reach))
     return [_with(_plain(value, digits), unit) for value in whole]
 
 

@@ -15,8 +15,8 @@ from forebear.discovery.certificate import Certificate
 from forebear.discovery.dependence import TestResult
 from forebear.discovery.record import Discovery
 from forebear.report.evidence import LawEvidence
-from forebear.report.provenance import provenance, source_file
 from forebear.report.points import data_points
+from forebear.report.provenance import provenance, source_file
 from forebear.report.sentences import Name, Sentence, answers, because
 from forebear.report.told import Told, headline, told, told_by_shares
 from forebear.report.verdicts import UNTESTED, rows_told, sentence_of, verdict_told

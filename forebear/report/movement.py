@@ -19,6 +19,8 @@ _TWO, _ONE = 1.6, 1.25
 _WINDOW = 4
 # Less is told as weak: of a change of the level, as a share of the 90% range; of the range, as a ratio; of skewness.
 _LEVEL, _SPREAD, _SKEW = 0.1, 1.12, 0.2
+# Of the stops, so many at least must lie in the data, or nothing is told of the whole way.
+_ENOUGH = 1 / 3
 # Both ends are the extremes, but for so much of the way between: then the way goes up or down.
 _ONE_WAY = 0.85
 
@@ -76,19 +78,22 @@ class Movement(NamedTuple):
 
 
 def movement(along: Sweep, level: np.ndarray | None = None) -> Movement | None:
-    """The movement on a sweep at `LEVELS`; None where fewer than two stops lie in the data.
+    """The movement on a sweep at `LEVELS`; None where too few stops lie in the data.
 
     `level` (stops,) are means, for counts: their quantiles move by leaps, and a law of few values has no peaks.
 
     >>> law = np.stack([x + s * np.arange(39.0) for x, s in ((0, 1), (0, 2), (0, 3))])
-    >>> movement(Sweep("a", "number", np.zeros((3, 1)), np.arange(3.0), (), law - law[:, 19:20], np.ones(3, bool))).side
+    >>> along = Sweep("a", "number", np.zeros((3, 1)), np.arange(3.0), (), law - law[:, 19:20], np.ones(3, bool))
+    >>> movement(along).side
     'spread'
     """
     seen = along.seen
-    if seen.sum() < 2:
+    if seen.sum() < 2 or (along.along != "labels" and seen.mean() < _ENOUGH):
         return None
     quantiles = along.quantiles[seen]
-    states = np.stack([two_states(own) for own in quantiles]) if level is None else np.full((len(quantiles), 3), np.nan)
+    states = (
+        np.stack([two_states(own) for own in quantiles]) if level is None else np.full((len(quantiles), 3), np.nan)
+    )
     mean = quantiles.mean(axis=1) if level is None else level[seen]
     middle = "median" if level is None and np.isnan(states[:, 0]).all() else "mean"
     low, high = quantiles[:, _LOW], quantiles[:, _HIGH]
@@ -164,8 +169,10 @@ def two_states(quantiles: Float[np.ndarray, " levels"]) -> Float[np.ndarray, "3"
 
     >>> rng = np.random.default_rng(0)
     >>> law = np.concatenate([rng.normal(-3, 0.5, 4_000), rng.normal(4, 0.5, 6_000)])
-    >>> two_states(np.quantile(law, LEVELS)).round(1).tolist(), two_states(np.quantile(rng.normal(size=9_000), LEVELS))
-    ([-3.0, 4.0, 0.6], array([nan, nan, nan]))
+    >>> two_states(np.quantile(law, LEVELS)).round(1).tolist()
+    [-3.0, 4.0, 0.6]
+    >>> two_states(np.quantile(rng.normal(size=9_000), LEVELS)).tolist()
+    [nan, nan, nan]
     """
     thin, _, before, after = _troughs(quantiles)
     trough = int(np.argmax(thin))

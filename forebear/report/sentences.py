@@ -65,7 +65,7 @@ def _answer(found: Discovery, target: str, verdict: Verdict | None, everything: 
 
 
 def because(found: Discovery, target: str, evidence: LawEvidence | None = None) -> list[Sentence]:
-    """What stands behind the verdict on a target, beside its reasons: everything else, rows not seen, what it cost."""
+    """What stands behind a verdict, beside its reasons: all other inputs, rows not seen, and the cost of pruning."""
     certificate, verdict = found.certificate(target), verdict_told(found, target, evidence)
     if certificate is None or verdict is None:
         rule = found.settings["rule"]
@@ -78,8 +78,10 @@ def because(found: Discovery, target: str, evidence: LawEvidence | None = None) 
         told.append(_all_else(certificate, known <= set(found.questions[target].inputs)))
     told += [*_unlike(found, target), *(part for part in (_weak(certificate), _others(certificate)) if part)]
     stand_ins = [*certificate.classes] if verdict.word == CERTIFIED else []
-    told += [("In the place of ", Name(name), ", ", *joined(others, " or "), " would do as well.") for
-             name, *others in stand_ins]
+    told += [
+        ("In the place of ", Name(name), ", ", *joined(others, " or "), " would do as well.")
+        for name, *others in stand_ins
+    ]
     return [*told, *([] if verdict.word != CERTIFIED else _borne_out(target, evidence))]
 
 
@@ -100,7 +102,9 @@ def _borne_out(target: str, evidence: LawEvidence | None) -> list[Sentence]:
     scores = checks.scores[target]
     told: list[Sentence] = []
     if 0.9 in scores.coverage:
-        told.append((f"Of {checks.rows:,} {evidence.judged_on}, {scores.coverage[0.9]:.0%} lie in their 90% intervals.",))
+        told.append(
+            (f"Of {checks.rows:,} {evidence.judged_on}, {scores.coverage[0.9]:.0%} lie in their 90% intervals.",)
+        )
     if scores.worse_interval is not None and scores.crps > 0:
         most = max(scores.worse_interval[1], 0.0) / scores.crps
         cost = "nothing that shows" if most == 0 else f"at most {share_text(most)} of the accuracy"

@@ -19,6 +19,8 @@ MOST_TOLD = 3
 """inputs whose amounts stand in the sentence about a target"""
 # Inputs that are looked at together with others, the strongest first; and stops on the way when that is done.
 _MOST_TOGETHER, _STOPS = 6, 5
+# Two settings are compared over the same way, which must lie about where data is, though not so closely.
+_FURTHER = 9.0
 # Effects that differ by so much from one setting of another input to the next are told apart.
 _DIFFERS = 0.4
 # A lattice of more values is a number that was rounded, and has a median like any other.
@@ -43,7 +45,11 @@ class Told(NamedTuple):
 
     def sentence(self, target: str | None) -> Sentence:
         """With the target by its name, or as "it"."""
-        verb = self.verb if target is not None else re.sub(r"the (two states|spread|shape) of \{\}", r"its \1", self.verb)
+        verb = (
+            self.verb
+            if target is not None
+            else re.sub(r"the (two states|spread|shape) of \{\}", r"its \1", self.verb)
+        )
         before, mark, after = verb.partition("{}")
         whom: Sentence = () if not mark else ("it",) if target is None else (Name(target),)
         rest = (": ", *self.detail) if self.detail else ()
@@ -134,9 +140,10 @@ def _moved(twin: Twin, target: str, along: Sweep) -> Movement | None:
 
 
 def _label(twin: Twin, target: str, rows: np.ndarray) -> tuple[int, np.ndarray]:
-    """The label whose chance changes most along rows, and its chances."""
+    """The label whose chance changes most along rows, the last one of several (of no and yes it is yes), and its
+    chances."""
     found = chances(twin, target, rows)
-    best = int(np.argmax(np.ptp(found, axis=0)))
+    best = int(np.flatnonzero(np.ptp(found, axis=0) > 0.999 * np.ptp(found, axis=0).max() - 1e-9)[-1])
     return best, found[:, best]
 
 
@@ -154,18 +161,20 @@ class _Setting(NamedTuple):
 
 
 def _elsewhere(twin: Twin, target: str, name: str, row: np.ndarray) -> list[_Setting]:
-    found = []
+    found, whole = [], len(stops(twin, twin.inputs.index(name), _STOPS)[1])
     for other in twin.ancestors[target]:
         if other == name:
             continue
         place = twin.inputs.index(other)
-        along, at = stops(twin, place, 5, (0.05, 0.95))
+        along, at = stops(twin, place, 5)
         chosen = at if along == "labels" else at[:-1] if along == "angle" else at[[0, -1]]
         for value in chosen[:6]:
             changed = row.copy()
             changed[place] = value
-            moved = _moved(twin, target, sweep(twin, target, name, LEVELS, row=changed, points=_STOPS))
-            if moved is not None and len(moved.stops) > 2 - (moved.along == "labels"):
+            moved = _moved(
+                twin, target, sweep(twin, target, name, LEVELS, row=changed, points=_STOPS, further=_FURTHER)
+            )
+            if moved is not None and (moved.along == "labels" or len(moved.stops) == whole):
                 found.append(_Setting(other, _value(twin, other, float(value), at), moved))
     return found
 
@@ -221,8 +230,9 @@ def _differs(twin: Twin, target: str, moved: Movement, others: list[_Setting], c
         # A mean here and a median there are no two ends of one change.
         others = [one for one in others if one.moved.middle == moved.middle]
     for other in {one.input: None for one in others}:
-        own = sorted((sign * _effect(one.moved, moved.side), place) for place, one in enumerate(others) if
-                     one.input == other)
+        own = sorted(
+            (sign * _effect(one.moved, moved.side), place) for place, one in enumerate(others) if one.input == other
+        )
         (low, least), (high, most) = own[0], own[-1]
         if high > 0 and low < _DIFFERS * high and (best is None or high - low > best[0]):
             best = (high - low, others[least], others[most], low, high)
@@ -282,7 +292,7 @@ class _Words(NamedTuple):
         if self.moved.labels:
             return self.moved.labels[stop]
         unit = unit_of(self.twin, self.name)
-        return "near " + amounts([self.moved.stops[stop], *self.moved.stops.tolist()], unit, every=True)[0]
+        return "near " + amounts([self.moved.stops[stop], *self.moved.stops.tolist()], unit)[0]
 
     def _straight(self, told: Change) -> bool:
         return self.moved.along == "number" and told.one_way
@@ -297,7 +307,9 @@ class _Words(NamedTuple):
         if not self._straight(told):
             return "moves {}", self._between(told, self.moved.middle)
         a, b = self._amounts(told.start, told.end)
-        return ("raises {}" if told.by > 0 else "lowers {}"), (f"{self._way()} its {self.moved.middle} goes from {a} to {b}",)
+        return ("raises {}" if told.by > 0 else "lowers {}"), (
+            f"{self._way()} its {self.moved.middle} goes from {a} to {b}",
+        )
 
     def _spread(self) -> tuple[str, Sentence]:
         told = self.moved.spread
@@ -323,8 +335,10 @@ class _Words(NamedTuple):
         lower, upper, share = self.moved.states[widest]
         low, high = self._amounts(lower, upper)
         where = f"for {self._at(widest)}" if self.moved.labels else self._at(widest)
-        often = "about half of the time each" if abs(share - 0.5) < 0.06 else (
-            f"{percent(1 - share)} and {percent(share)} of the time"
+        often = (
+            "about half of the time each"
+            if abs(share - 0.5) < 0.06
+            else (f"{percent(1 - share)} and {percent(share)} of the time")
         )
         text = f"{where} it lies at about {low} or {high}, {often}"
         return "splits {} in two", (text,)

@@ -19,7 +19,7 @@ _FEW_VALUES = 12
 _DRAWS = 2_000
 # How much further than rows commonly are from each other a combination may be (squared), and the share of the span
 # of a single number around which some row must lie.
-_FURTHER, _EMPTY = 2.25, 1 / 16
+FURTHER, _EMPTY = 2.25, 1 / 16
 
 
 class Sweep(NamedTuple):
@@ -58,25 +58,30 @@ def sweep(
     levels: Sequence[float] | np.ndarray,
     *,
     row: np.ndarray | None = None,
-    points: int = 9,
+    points: int = 13,
     ends: tuple[float, float] = (0.05, 0.95),
+    exact: bool = False,
+    further: float = FURTHER,
 ) -> Sweep:
     """Quantiles of `target` while the input `name` goes through its values and the others stay as in `row`.
 
     `row` (inputs,) is the typical one if it is not given. A number goes from one quantile of the data to another
-    (`ends`), an angle once around, a category through its labels.
+    (`ends`, moved a little to be easily said unless `exact`), an angle once around, a category through its labels.
     """
     place = twin.inputs.index(name)
-    along, at = stops(twin, place, points, ends)
+    along, at = stops(twin, place, points, ends, exact)
     rows = np.repeat((typical(twin) if row is None else row)[None], len(at), axis=0)
     rows[:, place] = at
     found = twin.quantile(padded(rows), levels, outside="ignore")[:, : len(rows), twin.targets.index(target)]
     labels = tuple(str(twin.columns[place].levels[int(code)]) for code in at) if along == "labels" else ()
-    return Sweep(name, along, rows, at, labels, found.T, near_data(twin, target, rows, place))
+    return Sweep(name, along, rows, at, labels, found.T, near_data(twin, target, rows, place, further))
 
 
-def stops(twin: Twin, place: int, points: int, ends: tuple[float, float]) -> tuple[Along, np.ndarray]:
-    """What kind of way it is through the values of an input, and where to stop on it."""
+def stops(
+    twin: Twin, place: int, points: int, ends: tuple[float, float] = (0.05, 0.95), exact: bool = False
+) -> tuple[Along, np.ndarray]:
+    """What kind of way it is through the values of an input, and where to stop on it; ends are moved a little to be
+    easily said, unless `exact`."""
     column, own = twin.columns[place], twin.rows[:, place]
     values = np.unique(own[~np.isnan(own)])
     if column.levels:
@@ -87,7 +92,8 @@ def stops(twin: Twin, place: int, points: int, ends: tuple[float, float]) -> tup
     if len(values) <= _FEW_VALUES:
         return "number", values
     low, high = np.nanquantile(own, ends)
-    return "number", np.linspace(*_rounded(low, high, values[0], values[-1]), points)
+    first, last = (low, high) if exact else _rounded(low, high, values[0], values[-1])
+    return "number", np.linspace(first, last, points)
 
 
 def padded(rows: np.ndarray) -> np.ndarray:
@@ -109,7 +115,9 @@ def chances(twin: Twin, target: str, rows: np.ndarray) -> Float[np.ndarray, "row
     return found.reshape(len(whole), len(values))[: len(rows)]
 
 
-def near_data(twin: Twin, target: str, rows: np.ndarray, place: int) -> Bool[np.ndarray, " rows"]:
+def near_data(
+    twin: Twin, target: str, rows: np.ndarray, place: int, further: float = FURTHER
+) -> Bool[np.ndarray, " rows"]:
     """Whether any row of the data is near each of these, in what the target depends on and in input `place` alone."""
     mask, seen, gap = _data(twin, target)
     own = np.sort(twin.rows[:, place][~np.isnan(twin.rows[:, place])])
@@ -119,7 +127,7 @@ def near_data(twin: Twin, target: str, rows: np.ndarray, place: int) -> Bool[np.
         near = _distance(rows[:, place], own) <= _EMPTY * span
     if np.isfinite(gap):
         features = twin.encoder(rows)[:, mask]
-        near &= ((features[:, None] - seen[None]) ** 2).sum(axis=2).min(axis=1) <= _FURTHER * gap
+        near &= ((features[:, None] - seen[None]) ** 2).sum(axis=2).min(axis=1) <= further * gap
     return near
 
 
@@ -142,16 +150,23 @@ def _data(twin: Twin, target: str) -> tuple[np.ndarray, np.ndarray, float]:
     return mask, seen, float(np.quantile(apart.min(axis=1), 0.99, method="lower"))
 
 
+# An end may be moved by such a share of the span, to be easily said.
+_EASY = 0.06
+
+
 def _rounded(low: float, high: float, least: float, most: float) -> tuple[float, float]:
     """Ends that are easily said, where these are inside the data.
 
-    >>> _rounded(8.45, 16.61, 8.0, 17.0), _rounded(0.0123, 0.0981, 0.0, 0.1)
-    ((8.0, 17.0), (0.01, 0.1))
+    >>> _rounded(8.45, 16.61, 8.0, 17.0), _rounded(0.0123, 0.0981, 0.0, 0.1), _rounded(0.62, 2.9, 0.5, 3.0)
+    ((8.0, 17.0), (0.01, 0.1), (0.6, 3.0))
     """
     span = high - low
     if not span > 0:
         return low, high
-    power = int(np.floor(np.log10(span)))
-    digits = -power + (span < 2 * 10.0**power)
-    first, last = round(float(low), digits), round(float(high), digits)
-    return (first if first >= least else low), (last if last <= most else high)
+    digits = -int(np.floor(np.log10(span)))
+
+    def easy(end: float) -> float:
+        near = (round(float(end), digits + more) for more in (0, 1))
+        return next((one for one in near if abs(one - end) <= _EASY * span and least <= one <= most), float(end))
+
+    return easy(low), easy(high)

@@ -1,0 +1,48 @@
+"""Fan charts of a result: its twin, and its table as points."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from forebear.errors import InputError
+from forebear.twin.twin import Twin
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from forebear.api.found import Found
+
+_MOST = 12
+"""charts in a figure"""
+
+
+def fan_charts(
+    found: Found, target: str, name: str | None, given: Any, twin: Twin | None, ax: Axes | None
+) -> Axes | Figure:
+    """The work of `Found.plot_fan`."""
+    import matplotlib.pyplot as plt
+
+    found.record.check_target(target)
+    if name is None and ax is not None:
+        raise InputError("ax: one axis holds one chart: name the input as well")
+    law = found.twin(joint=False) if twin is None else twin
+    data = None if found.table is None else found.table.frame()
+    if name is not None:
+        return law.plot_fan(name, target, given=given, data=data, ax=ax)
+    names = law.ancestors.get(target, ())[:_MOST]
+    if not names:
+        raise InputError(f"target: no input shapes '{target}': its law is the same everywhere")
+    columns = min(3, len(names))
+    rows = -(-len(names) // columns)
+    size = (3.4 * columns + 1.2, 2.7 * rows)
+    figure, axes = plt.subplots(rows, columns, figsize=size, layout="constrained", squeeze=False)
+    for place, own in enumerate(names):
+        axis = law.plot_fan(own, target, given=given, data=data, ax=axes.flat[place])
+        legend = axis.get_legend()
+        # One legend, at the end of the first row, tells of all.
+        if legend is not None and place != columns - 1:
+            legend.remove()
+    for axis in axes.flat[len(names) :]:
+        axis.set_axis_off()
+    return figure
