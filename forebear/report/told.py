@@ -242,7 +242,7 @@ def _differs(twin: Twin, target: str, moved: Movement, others: list[_Setting], c
     if chance:
         by = [percent(low), percent(high)]
     else:
-        by = amounts([abs(low), high], unit_of(twin, target))
+        by = [amounts([size], unit_of(twin, target))[0] for size in (abs(low), high)]
     start = (" (most where ", Name(most.input), f" is {most.value}, by {by[1]}; ")
     if low < -0.25 * high:
         return (*start, f"the other way round, by {by[0]}, where it is {least.value})")
