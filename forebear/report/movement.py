@@ -129,8 +129,10 @@ def _side(told: Movement, quantiles: np.ndarray) -> Side:
     if two.any() and _clearly_one(quantiles) and shift < 0.5:
         return "split"
     moves, stretches = told.level.most - told.level.least > _LEVEL * wide, ratio > _SPREAD
-    skewness = (told.above.start - told.below.start, told.above.end - told.below.end)
-    skews = abs(skewness[1] / told.spread.end - skewness[0] / told.spread.start) > _SKEW if wide > 0 else False
+    # A law that is a point somewhere, as of an atom, is skewed neither way there.
+    ends = ((told.above.start, told.below.start), (told.above.end, told.below.end))
+    first, last = ((up - down) / (up + down) if up + down > 1e-6 * wide else 0.0 for up, down in ends)
+    skews = abs(last - first) > _SKEW
     if moves and (shift >= stretch or not stretches):
         return "level"
     if stretches and (not skews or stretch > 1 - shift - stretch):
