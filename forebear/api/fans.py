@@ -21,7 +21,7 @@ def fan_charts(
     found: Found, target: str, name: str | None, given: Any, twin: Twin | None, ax: Axes | None
 ) -> Axes | Figure:
     """The work of `Found.plot_fan`."""
-    import matplotlib.pyplot as plt
+    from forebear.plots.fans import panels
 
     found.record.check_target(target)
     if name is None and ax is not None:
@@ -33,16 +33,4 @@ def fan_charts(
     names = law.ancestors.get(target, ())[:_MOST]
     if not names:
         raise InputError(f"target: no input shapes '{target}': its law is the same everywhere")
-    columns = min(3, len(names))
-    rows = -(-len(names) // columns)
-    size = (3.4 * columns + 1.2, 2.7 * rows)
-    figure, axes = plt.subplots(rows, columns, figsize=size, layout="constrained", squeeze=False)
-    for place, own in enumerate(names):
-        axis = law.plot_fan(own, target, given=given, data=data, ax=axes.flat[place])
-        legend = axis.get_legend()
-        # One legend, at the end of the first row, tells of all.
-        if legend is not None and place != columns - 1:
-            legend.remove()
-    for axis in axes.flat[len(names) :]:
-        axis.set_axis_off()
-    return figure
+    return panels([lambda axis, own=own: law.plot_fan(own, target, given=given, data=data, ax=axis) for own in names])

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
 from forebear.plots.style import INK, KEPT, beside, cut, plain
 
@@ -38,6 +39,17 @@ class Fan(NamedTuple):
     """(rows, 2) of the data: input and target"""
     period: float | None = None
     """of an angle"""
+    sides: np.ndarray | None = None
+    """(points, 2, 3) of a law with two peaks: quartiles below the trough and above it; NaN where it has one"""
+
+    def middles(self) -> list[np.ndarray]:
+        """The quartiles (points, 3) to draw: of the whole law where it has one peak, else of either side; NaN where
+        there is nothing to draw."""
+        whole = self.quantiles[:, 1:4]
+        if self.sides is None:
+            return [whole]
+        two = ~np.isnan(self.sides[:, :1, 0])
+        return [np.where(two, np.nan, whole), self.sides[:, 0], self.sides[:, 1]]
 
 
 class Chances(NamedTuple):
@@ -63,10 +75,12 @@ def fan_figure(fan: Fan, ax: Axes | None = None) -> Axes:
     else:
         _points(axis, fan.rows)
         for run in stretches(fan.seen):
-            low, left, middle, right, high = fan.quantiles[run].T
+            low, high = fan.quantiles[run, 0], fan.quantiles[run, 4]
             axis.fill_between(fan.at[run], low, high, color=KEPT, alpha=_NINETY, lw=0, label="90% range")
-            axis.fill_between(fan.at[run], left, right, color=KEPT, alpha=_HALF, lw=0, label="middle half")
-            axis.plot(fan.at[run], middle, color=KEPT, lw=2, label="median")
+            for quartiles in fan.middles():
+                left, middle, right = quartiles[run].T
+                axis.fill_between(fan.at[run], left, right, color=KEPT, alpha=_HALF, lw=0, label="middle half")
+                axis.plot(fan.at[run], middle, color=KEPT, lw=2, label="median")
     axis.set_ylabel(cut(fan.target, 40), fontsize=9, color=INK)
     return _finish(axis, fan.input, fan.at, fan.labels, fan.period)
 
@@ -90,6 +104,21 @@ def chances_figure(told: Chances, ax: Axes | None = None) -> Axes:
     return _finish(axis, told.input, told.at, told.labels, told.period)
 
 
+def panels(draw: Sequence[Callable[[Axes], Axes]]) -> Figure:
+    """Several charts side by side, three in a row, with one legend for all at the end of the first row."""
+    columns = min(3, len(draw))
+    rows = -(-len(draw) // columns)
+    size = (3.4 * columns + 1.2, 2.7 * rows)
+    figure, axes = plt.subplots(rows, columns, figsize=size, layout="constrained", squeeze=False)
+    for place, chart in enumerate(draw):
+        legend = chart(axes.flat[place]).get_legend()
+        if legend is not None and place != columns - 1:
+            legend.remove()
+    for axis in axes.flat[len(draw) :]:
+        axis.set_axis_off()
+    return figure
+
+
 def stretches(seen: np.ndarray) -> list[np.ndarray]:
     """Where the data lies, a run of places each; small holes are passed over.
 
@@ -107,12 +136,14 @@ def _boxes(fan: Fan, axis: Axes) -> None:
     if len(fan.rows):
         shift = (np.arange(len(fan.rows)) * 0.618034) % 1 - 0.5
         _points(axis, np.column_stack([fan.rows[:, 0] + 0.4 * shift, fan.rows[:, 1]]))
-    for at, own, here in zip(fan.at, fan.quantiles, fan.seen, strict=True):
-        if here:
-            low, left, middle, right, high = own
-            axis.bar(at, high - low, 0.56, low, color=KEPT, alpha=_NINETY, label="90% range")
-            axis.bar(at, right - left, 0.56, left, color=KEPT, alpha=_HALF, label="middle half")
-            axis.hlines(middle, at - 0.28, at + 0.28, color=KEPT, lw=2, label="median")
+    for place in np.flatnonzero(fan.seen):
+        at, low, high = fan.at[place], fan.quantiles[place, 0], fan.quantiles[place, 4]
+        axis.bar(at, high - low, 0.56, low, color=KEPT, alpha=_NINETY, label="90% range")
+        for quartiles in fan.middles():
+            left, middle, right = quartiles[place]
+            if not np.isnan(middle):
+                axis.bar(at, right - left, 0.56, left, color=KEPT, alpha=_HALF, label="middle half")
+                axis.hlines(middle, at - 0.28, at + 0.28, color=KEPT, lw=2, label="median")
 
 
 def _points(axis: Axes, rows: np.ndarray) -> None:

@@ -17,7 +17,7 @@ from forebear.discovery.record import Discovery
 from forebear.report.evidence import LawEvidence
 from forebear.report.points import data_points
 from forebear.report.provenance import provenance, source_file
-from forebear.report.sentences import Name, Sentence, answers, because
+from forebear.report.sentences import Name, Sentence, answers, because, shaped_by
 from forebear.report.told import Told, headline, told, told_by_shares
 from forebear.report.verdicts import UNTESTED, rows_told, sentence_of, verdict_told
 from forebear.report.weights import joint_numbers, twin_numbers
@@ -68,9 +68,10 @@ def _told(found: Discovery, target: str, evidence: LawEvidence | None) -> dict[s
     certificate = found.certificate(target)
     if evidence is None or len(found.targets) > _MOST_TOLD:
         words = () if certificate is None else told_by_shares(target, certificate.actions)
-        return {"headline": _parts(words), "acts": []}
+        return {"headline": _parts(words or shaped_by(found, target)), "acts": []}
     acts = told(evidence.twin, target)
-    return {"headline": _parts(headline(target, acts)), "acts": [_act(target, one) for one in acts]}
+    words = headline(target, acts) or shaped_by(found, target)
+    return {"headline": _parts(words), "acts": [_act(target, one) for one in acts]}
 
 
 def _act(target: str, one: Told) -> dict[str, Any]:

@@ -403,7 +403,7 @@ const evidence = (() => {
     const range = near ? ` Here all ${scores.length} scores lie between ${fmt(Math.min(...scores), 2)} and ` +
       `${fmt(Math.max(...scores), 2)}: they rank nothing.` : "";
     const warn = many ? ` With ${target.path.units.length} inputs one kernel spreads its signal nearly evenly over ` +
-      `them, so the scores are nearly equal and the order of removal is partly chance.${range} Go by the table above.`
+      `them: even one that does nothing scores about a half, and the order of removal is partly chance.${range} Go by the table above.`
       : " Both come from one kernel that takes all inputs at once: what acts on the spread alone, or together with " +
         "others, may rank low. Go by the table above where they disagree.";
     return el("details", { class: "published" }, el("summary", {}, "The published method's view: pruning path and scores"),

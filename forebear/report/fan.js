@@ -9,6 +9,33 @@ const fans = (() => {
   const points = data.points && Object.fromEntries(
     Object.entries(data.points.columns).map(([name, packed]) => [name, forebear.unpack(packed)]));
 
+  const FINE = Array.from({ length: 39 }, (_, i) => (i + 1) / 40);
+  const WINDOW = 4;
+
+  // As forebear/twin/peaks.py: the share of the law below the trough between two peaks; null where it has one peak.
+  function trough(quantiles) {
+    const whole = quantiles[quantiles.length - 1] - quantiles[0];
+    const widths = quantiles.slice(WINDOW).map((v, i) => Math.max(v - quantiles[i], 1e-12 * (whole + 1e-300)));
+    const least = (values) => {
+      let best = Infinity;
+      return values.map((v) => (best = Math.min(best, v)));
+    };
+    const [before, after] = [least(widths), least([...widths].reverse()).reverse()];
+    const thin = widths.map((v, i) => v / Math.max(before[i], after[i]));
+    const most = Math.max(...thin);
+    return most >= 1.6 ? FINE[thin.indexOf(most) + WINDOW / 2] : null;
+  }
+
+  // Quartiles to draw: of the whole law, or, where it has two peaks, of either side.
+  function middles(target, law, here, found) {
+    if (law.kind !== "continuous") return [found.slice(1, 4)];
+    const share = trough(forebear.quantile(target, here, FINE));
+    if (share === null) return [found.slice(1, 4)];
+    const inside = [0.25, 0.5, 0.75];
+    return [inside.map((v) => share * v), inside.map((v) => share + (1 - share) * v)]
+      .map((levels) => forebear.quantile(target, here, levels));
+  }
+
   // Where to look along an input, as `stops` of forebear/twin/sweep.py has it.
   function stops(column) {
     if (column.levels.length) return column.levels.map((_, code) => code);
@@ -38,7 +65,7 @@ const fans = (() => {
       const seen = forebear.near(target, here, column);
       const found = law.levels.length ? forebear.masses(target, here).map(({ p }) => p)
         : forebear.quantile(target, here, LEVELS);
-      return { at, seen, found };
+      return { at, seen, found, middle: law.levels.length ? [] : middles(target, law, here, found) };
     });
     return column.levels.length ? way : filled(way);
   }
@@ -120,34 +147,46 @@ const fans = (() => {
     }
   }
 
+  // A stretch with as many peaks throughout.
+  function alike(run) {
+    const found = [];
+    for (const stop of run) {
+      const last = found[found.length - 1];
+      if (last && last[0].middle.length === stop.middle.length) last.push(stop);
+      else found.push(last ? [last[last.length - 1], stop].filter((own) => own.middle.length === stop.middle.length)
+        : [stop]);
+    }
+    return found;
+  }
+
+  const area = (p, run, low, high) => {
+    const upper = run.map((stop) => [p.X(stop.at), p.Y(high(stop))]);
+    const lower = run.map((stop) => [p.X(stop.at), p.Y(low(stop))]).reverse();
+    return line([...upper, ...lower]) + "Z";
+  };
+
   function bands(p, way, dots) {
-    for (const run of runs(way)) {
-      for (const [low, high, name] of [[0, 4, "ninety"], [1, 3, "half"]]) {
-        const upper = run.map(({ at, found }) => [p.X(at), p.Y(found[high])]);
-        const lower = run.map(({ at, found }) => [p.X(at), p.Y(found[low])]).reverse();
-        p.body.append(svg("path", { class: `fan ${name}`, d: line([...upper, ...lower]) + "Z" }));
-      }
-    }
+    const parts = runs(way).flatMap((run) => alike(run));
+    for (const run of runs(way)) p.body.append(svg("path", { class: "fan ninety",
+      d: area(p, run, ({ found }) => found[0], ({ found }) => found[4]) }));
+    for (const run of parts) run[0].middle.forEach((_, side) => p.body.append(svg("path", { class: "fan half",
+      d: area(p, run, ({ middle }) => middle[side][0], ({ middle }) => middle[side][2]) })));
     specks(p, dots, () => 0);
-    for (const run of runs(way)) {
-      p.body.append(svg("path", { class: "fan middle", d: line(run.map(({ at, found }) => [p.X(at), p.Y(found[2])])) }));
-    }
+    for (const run of parts) run[0].middle.forEach((_, side) => p.body.append(svg("path", { class: "fan middle",
+      d: line(run.map(({ at, middle }) => [p.X(at), p.Y(middle[side][1])])) })));
   }
 
   function boxes(p, way, dots) {
     const half = Math.min(22, 0.3 * (p.X(1) - p.X(0)));
-    for (const { at, seen, found } of way) {
-      if (!seen) continue;
-      const [left, width] = [p.X(at) - half, 2 * half];
-      const box = (name, low, high, inset) => svg("rect", { class: `fan ${name}`, x: left + inset, width: width - 2 * inset,
-        y: p.Y(found[high]), height: Math.max(p.Y(found[low]) - p.Y(found[high]), 0.5) });
-      p.body.append(box("ninety", 0, 4, 0), box("half", 1, 3, 0));
+    const shown = way.filter(({ seen }) => seen);
+    const box = (name, at, low, high) => svg("rect", { class: `fan ${name}`, x: p.X(at) - half, width: 2 * half,
+      y: p.Y(high), height: Math.max(p.Y(low) - p.Y(high), 0.5) });
+    for (const { at, found, middle } of shown) {
+      p.body.append(box("ninety", at, found[0], found[4]), ...middle.map(([low, , high]) => box("half", at, low, high)));
     }
     specks(p, dots, jitter);
-    for (const { at, seen, found } of way) {
-      if (seen) p.body.append(svg("path", { class: "fan middle",
-        d: `M${p.X(at) - half} ${p.Y(found[2])}h${2 * half}` }));
-    }
+    for (const { at, middle } of shown) p.body.append(...middle.map(([, own]) => svg("path", { class: "fan middle",
+      d: `M${p.X(at) - half} ${p.Y(own)}h${2 * half}` })));
   }
 
   // Of a category: a line for each of the labels whose chances move most.
@@ -171,11 +210,12 @@ const fans = (() => {
 
   const sample = (name) => el("span", { class: `swatch ${name}`, "aria-hidden": "true" });
 
-  function legend(law) {
+  function legend(law, two) {
     if (law.levels.length) return null;
     return el("p", { class: "legend fans-legend" },
       el("span", { class: "entry" }, sample("middle"), "median"),
       el("span", { class: "entry" }, sample("half"), "middle half"),
+      two && el("span", {}, "(where the law has two peaks: of each of them)"),
       el("span", { class: "entry" }, sample("ninety"), "90% range"),
       points && el("span", { class: "entry" }, sample("dots"), "rows of the data",
         law.columns.length > 1 && "; strong where their other inputs are near this setting"),
@@ -217,7 +257,9 @@ const fans = (() => {
       added.forEach(draw);
       more.remove();
     } }, `Show the other ${rest.length}`);
-    return { box: el("div", { class: "along" }, legend(law), box, more), show };
+    const two = !law.levels.length && columns.some((column) =>
+      along(target, law, column, explorer.values).some(({ middle }) => middle.length > 1));
+    return { box: el("div", { class: "along" }, legend(law, two), box, more), show };
   }
 
   // On paper: the charts of a target at typical values.

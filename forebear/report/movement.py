@@ -7,16 +7,15 @@ from typing import Literal, NamedTuple
 import numpy as np
 from jaxtyping import Float
 
+from forebear.twin.peaks import LEVELS as LEVELS
+from forebear.twin.peaks import thinness, two_states
 from forebear.twin.sweep import Along, Sweep
 
-LEVELS = np.linspace(0.025, 0.975, 39)
 _LOW, _MIDDLE, _HIGH = 1, 19, 37
 """places of 5%, 50% and 95%"""
 Side = Literal["level", "spread", "states", "split", "skew", "none"]
-# A trough counts when it is so much thinner than the lesser of its two peaks; below the second number there is none.
-_TWO, _ONE = 1.6, 1.25
-# A tenth of the mass: the width of a window in which a density is looked at.
-_WINDOW = 4
+# Below this no part of a law is a trough, without a doubt.
+_ONE = 1.25
 # Less is told as weak: of a change of the level, as a share of the 90% range; of the range, as a ratio; of skewness.
 _LEVEL, _SPREAD, _SKEW = 0.1, 1.12, 0.2
 # Of the stops, so many at least must lie in the data, or nothing is told of the whole way.
@@ -152,38 +151,6 @@ def _shares(quantiles: np.ndarray) -> tuple[float, float]:
     return float(np.mean(shift**2)) / whole, float(np.mean(np.outer(stretch, shape) ** 2)) / whole
 
 
-def _troughs(quantiles: Float[np.ndarray, " levels"]) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """How thin the law is at each window against the lesser peak beside it, the widths of all windows, and where the
-    narrowest before and after each are."""
-    widths = np.maximum(quantiles[_WINDOW:] - quantiles[:-_WINDOW], 1e-12 * (np.ptp(quantiles) + 1e-300))
-    before = np.array([np.argmin(widths[: k + 1]) for k in range(len(widths))])
-    after = np.array([k + np.argmin(widths[k:]) for k in range(len(widths))])
-    return widths / np.maximum(widths[before], widths[after]), widths, before, after
-
-
 def _clearly_one(quantiles: np.ndarray) -> bool:
     """Whether the law has one peak, without a doubt, at some stop."""
-    return any(_troughs(own)[0].max() < _ONE for own in quantiles)
-
-
-def two_states(quantiles: Float[np.ndarray, " levels"]) -> Float[np.ndarray, "3"]:
-    """Where both peaks of a law lie, and the share of the upper one; NaN where there is a single one.
-
-    >>> rng = np.random.default_rng(0)
-    >>> law = np.concatenate([rng.normal(-3, 0.5, 4_000), rng.normal(4, 0.5, 6_000)])
-    >>> two_states(np.quantile(law, LEVELS)).round(1).tolist()
-    [-3.0, 4.0, 0.6]
-    >>> two_states(np.quantile(rng.normal(size=9_000), LEVELS)).tolist()
-    [nan, nan, nan]
-    """
-    thin, _, before, after = _troughs(quantiles)
-    trough = int(np.argmax(thin))
-    if thin[trough] < _TWO:
-        return np.full(3, np.nan)
-    half = _WINDOW // 2
-    share = 1 - LEVELS[trough + half]
-    # The middle of what lies on either side is steadier than its narrowest window.
-    split = trough + half
-    lower = float(np.median(quantiles[: split + 1]))
-    upper = float(np.median(quantiles[split:]))
-    return np.array([lower, upper, share])
+    return any(thinness(own).max() < _ONE for own in quantiles)

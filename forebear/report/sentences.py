@@ -112,6 +112,11 @@ def _borne_out(target: str, evidence: LawEvidence | None) -> list[Sentence]:
     return told
 
 
+def shaped_by(found: Discovery, target: str) -> Sentence:
+    """Which inputs a target depends on, and nothing else."""
+    return (Name(target), *_depends(found, target, ()), ".")
+
+
 def _all_else(certificate: Certificate, everything: bool) -> Sentence:
     """That no other input is needed, and how much of one could have been missed."""
     if certificate.jointly is None:

@@ -9,6 +9,7 @@ import numpy as np
 from forebear.data.source import open_frame
 from forebear.errors import InputError, near_miss
 from forebear.plots.fans import LEVELS, Chances, Fan, chances_figure, fan_figure
+from forebear.twin import peaks
 from forebear.twin.given import read_matrix
 from forebear.twin.shown import target_of
 from forebear.twin.sweep import Sweep, chances, sweep, typical
@@ -27,12 +28,15 @@ def plot_fan(twin: Twin, name: str, target: str | None, given: Any, data: Any, a
     """The work of `Twin.plot_fan`."""
     shown = target_of(twin, target)
     _check_input(twin, shown, name)
-    along = sweep(twin, shown, name, LEVELS, row=_row(twin, given), points=_POINTS, ends=_ENDS, exact=True)
+    along = sweep(twin, shown, name, peaks.LEVELS, row=_row(twin, given), points=_POINTS, ends=_ENDS, exact=True)
     column, output = twin.columns[twin.inputs.index(name)], twin.outputs[twin.targets.index(shown)]
     across, up = _with_unit(twin, name), _with_unit(twin, shown)
     if not output.levels:
         rows = np.zeros((0, 2)) if data is None else _rows(twin, data, name, shown)
-        fan = Fan(up, across, along.at, along.labels, along.quantiles, along.seen, rows, column.period)
+        quantiles = along.quantiles[:, np.searchsorted(peaks.LEVELS, np.array(LEVELS) - 1e-9)]
+        smooth = output.dequantiser.kind == "continuous"
+        own = np.stack([peaks.sides(law) for law in along.quantiles]) if smooth else None
+        fan = Fan(up, across, along.at, along.labels, quantiles, along.seen, rows, column.period, own)
         return fan_figure(fan, ax)
     found = chances(twin, shown, along.rows)
     most = np.sort(np.argsort(-np.ptp(found, axis=0), kind="stable")[:_MOST_LABELS])

@@ -13,9 +13,10 @@ from scipy.special import ndtr, ndtri
 from forebear.data.dequantise import Dequantiser
 from forebear.data.scaling import ColumnCode, Encoder
 from forebear.kinds import kind_named
-from forebear.report.movement import LEVELS, change, movement, two_states
+from forebear.report.movement import LEVELS, change, movement
 from forebear.report.sentences import plain
 from forebear.report.told import Told, headline, told, told_by_shares
+from forebear.twin.peaks import two_states
 from forebear.twin.sweep import Sweep, sweep
 from forebear.twin.twin import Target
 
