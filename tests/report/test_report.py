@@ -592,11 +592,11 @@ def test_adjacency(found: fb.Found) -> None:
 def test_figures_take_and_return_an_axis(found: fb.Found, twin: fb.Twin) -> None:
     assert found.table is not None
     told = twin.validate(found.table.frame().head(60))
-    rows = found.table.frame(["a", "b"]).head(2)
+    rows, data = found.table.frame(["a", "b"]).head(2), found.table.frame()
     draw: list[Callable[..., Any]] = [
         lambda ax: found.plot_scores("y", ax=ax),
         lambda ax: twin.plot_law(rows, "y", ax=ax),
-        lambda ax: twin.plot_fan("a", "w", data=found.table.frame(), ax=ax),
+        lambda ax: twin.plot_fan("a", "w", data=data, ax=ax),
         lambda ax: found.plot_fan("w", "b", twin=twin, given={"a": 1.0}, ax=ax),
         lambda ax: told.plot_calibration(ax=ax),
         lambda ax: told.plot_calibration("w", ax=ax),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Any, cast
 
 import numpy as np
 import pandas as pd
@@ -15,10 +16,11 @@ from forebear.data.scaling import ColumnCode, Encoder
 from forebear.kinds import kind_named
 from forebear.report.movement import LEVELS, change, movement
 from forebear.report.sentences import plain
-from forebear.report.told import Told, headline, told, told_by_shares
+from forebear.report.told import Told, headline, told_by_shares
+from forebear.report.told import told as told_of
 from forebear.twin.peaks import two_states
 from forebear.twin.sweep import Sweep, sweep
-from forebear.twin.twin import Target
+from forebear.twin.twin import Target, Twin
 
 Law = Callable[[np.ndarray, np.ndarray], np.ndarray]
 """inputs (rows, inputs) and levels (levels, 1) to quantiles (levels, rows)"""
@@ -60,7 +62,7 @@ class Known:
     def ranges(self) -> tuple[object, ...]:
         return tuple(kind_named(c.kind).range(self.rows[:, i]) for i, c in enumerate(self.columns))
 
-    def quantile(self, x: np.ndarray, levels: object, outside: str = "warn") -> np.ndarray:
+    def quantile(self, x: np.ndarray, levels: Any, outside: str = "warn") -> np.ndarray:
         wanted = np.atleast_1d(np.asarray(levels, float))
         found = self.law(x, wanted[:, None])[:, :, None]
         return found[0] if np.ndim(levels) == 0 else found
@@ -82,12 +84,16 @@ def reals(*names: str) -> tuple[ColumnCode, ...]:
     return tuple(ColumnCode(name, "real", 0.0, 1.0) for name in names)
 
 
+def told(twin: Known, target: str) -> list[Told]:
+    return told_of(cast(Twin, twin), target)
+
+
 def say(twin: Known) -> list[str]:
-    return [plain(one.sentence("y")) for one in told(twin, "y")]  # pyright: ignore[reportArgumentType]
+    return [plain(one.sentence("y")) for one in told(twin, "y")]
 
 
 def sides(twin: Known) -> dict[str, str]:
-    return {one.input: one.side for one in told(twin, "y")}  # pyright: ignore[reportArgumentType]
+    return {one.input: one.side for one in told(twin, "y")}
 
 
 def test_a_known_spread_is_told_with_its_amounts() -> None:
@@ -141,7 +147,7 @@ def two_peaks(apart: np.ndarray, p: np.ndarray) -> np.ndarray:
 
 def test_a_law_that_splits() -> None:
     law = Known(reals("a"), uniform((0, 4)), lambda x, p: two_peaks(np.maximum(x[:, 0] - 1, 0.0), p))
-    [one] = told(law, "y")  # pyright: ignore[reportArgumentType]
+    [one] = told(law, "y")
     text = plain(one.sentence("y"))
     assert one.side == "split" and text.startswith("a splits y in two: near 3.8 it lies at about −2.8 or 2.8")
     assert "half of the time each" in text
@@ -150,7 +156,7 @@ def test_a_law_that_splits() -> None:
 def test_states_that_are_driven_apart() -> None:
     law = Known(reals("a"), uniform((0.9, 4.1)), lambda x, p: two_peaks(x[:, 0], p))
     assert say(law) == ["a drives the two states of y apart: from 1 to 4 their distance goes from 2 to 8"]
-    [one] = told(law, "y")  # pyright: ignore[reportArgumentType]
+    [one] = told(law, "y")
     assert plain(one.sentence(None)).startswith("a drives its two states apart")
 
 
@@ -247,7 +253,7 @@ def test_a_law_that_is_a_point_somewhere() -> None:
 def test_only_what_the_data_holds_is_told() -> None:
     rows = np.concatenate([uniform((0, 2), rows=300), uniform((8, 10), rows=300)])
     law = Known(reals("a"), rows, lambda x, p: x[:, 0] + ndtri(p))
-    along = sweep(law, "y", "a", [0.5], points=41)  # pyright: ignore[reportArgumentType]
+    along = sweep(cast(Twin, law), "y", "a", [0.5], points=41)
     assert not along.seen[(along.at > 3) & (along.at < 7)].any()
     assert along.seen[(along.at < 2) | (along.at > 8)].all()
 
