@@ -169,7 +169,8 @@ const fans = (() => {
     const parts = runs(way).flatMap((run) => alike(run));
     for (const run of runs(way)) p.body.append(svg("path", { class: "fan ninety",
       d: area(p, run, ({ found }) => found[0], ({ found }) => found[4]) }));
-    for (const run of parts) run[0].middle.forEach((_, side) => p.body.append(svg("path", { class: "fan half",
+    for (const run of parts) run[0].middle.forEach((_, side) => p.body.append(svg("path", { class: side ? "fan half two"
+      : "fan half",
       d: area(p, run, ({ middle }) => middle[side][0], ({ middle }) => middle[side][2]) })));
     specks(p, dots, () => 0);
     for (const run of parts) run[0].middle.forEach((_, side) => p.body.append(svg("path", { class: "fan middle",
@@ -182,7 +183,8 @@ const fans = (() => {
     const box = (name, at, low, high) => svg("rect", { class: `fan ${name}`, x: p.X(at) - half, width: 2 * half,
       y: p.Y(high), height: Math.max(p.Y(low) - p.Y(high), 0.5) });
     for (const { at, found, middle } of shown) {
-      p.body.append(box("ninety", at, found[0], found[4]), ...middle.map(([low, , high]) => box("half", at, low, high)));
+      p.body.append(box("ninety", at, found[0], found[4]), 
+        ...middle.map(([low, , high], side) => box(side ? "half two" : "half", at, low, high)));
     }
     specks(p, dots, jitter);
     for (const { at, middle } of shown) p.body.append(...middle.map(([, own]) => svg("path", { class: "fan middle",
@@ -248,7 +250,14 @@ const fans = (() => {
     const box = el("div", { class: "fans" }, shown.map(({ holder }) => holder));
     const draw = ({ column, holder }) =>
       holder.querySelector(".drawing").replaceChildren(drawing(target, column, last, wide));
-    const show = (given) => { last = given; shown.forEach(draw); };
+    const key = el("div", {}, legend(law, false));
+    const show = (given) => {
+      last = given;
+      shown.forEach(draw);
+      const two = box.querySelector(".two") !== null;
+      if (two !== key.classList.contains("peaks")) key.replaceChildren(...[legend(law, two)].filter(Boolean));
+      key.classList.toggle("peaks", two);
+    };
     const rest = columns.slice(MOST);
     const more = rest.length > 0 && el("button", { type: "button", class: "more", onclick: () => {
       const added = rest.map(make);
@@ -257,9 +266,7 @@ const fans = (() => {
       added.forEach(draw);
       more.remove();
     } }, `Show the other ${rest.length}`);
-    const two = !law.levels.length && columns.some((column) =>
-      along(target, law, column, explorer.values).some(({ middle }) => middle.length > 1));
-    return { box: el("div", { class: "along" }, legend(law, two), box, more), show };
+    return { box: el("div", { class: "along" }, key, box, more), show };
   }
 
   // On paper: the charts of a target at typical values.
