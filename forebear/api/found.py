@@ -6,7 +6,7 @@ import json
 import math
 from collections.abc import Iterable, Mapping
 from pathlib import Path as FilePath
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 import networkx as nx
 import numpy as np
@@ -282,7 +282,7 @@ class Found:
     @property
     def graph(self) -> nx.DiGraph:
         """An edge from every ancestor to its target, with attributes score, p_value, effect, frequency, verdict (of
-        the target) and by_request (the input was kept by `keep=`).
+        the target), by_request (the input was kept by `keep=`) and acts (what it mostly does to the law).
 
         The score is the share of the signal that runs through the candidate when every candidate is present, in the
         first run; it ranks candidates of one target and means nothing on its own. p_value and effect say what happens
@@ -387,6 +387,34 @@ class Found:
 
         self.record.check_target(target)
         return scores_figure(target, self.record.first_scores(target), self.choices[0][target], ax)
+
+    @overload
+    def plot_fan(
+        self, target: str, input: None = None, *, given: Any = None, twin: Twin | None = None, ax: None = None
+    ) -> Figure: ...
+    @overload
+    def plot_fan(
+        self, target: str, input: str, *, given: Any = None, twin: Twin | None = None, ax: Axes | None = None
+    ) -> Axes: ...
+    def plot_fan(
+        self,
+        target: str,
+        input: str | None = None,
+        *,
+        given: Any = None,
+        twin: Twin | None = None,
+        ax: Axes | None = None,
+    ) -> Axes | Figure:
+        """Fan charts of one target along one of its inputs, or a figure of them along all: median, middle half and
+        90% range while the other inputs stay typical, and the rows of the table.
+
+        Arguments:
+            given: {input: value}, where the other inputs are to stand instead.
+            twin: the law to draw; None takes `twin(joint=False)`, which is fitted if the run does not have it yet.
+        """
+        from forebear.api.fans import fan_charts
+
+        return fan_charts(self, target, input, given, twin, ax)
 
     def _pruning(self, target: str) -> Pruning:
         from forebear.plots.results import Pruning

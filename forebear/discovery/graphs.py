@@ -11,6 +11,7 @@ import networkx as nx
 import numpy as np
 import pandas as pd
 
+from forebear.discovery.action import Action
 from forebear.discovery.record import Discovery
 from forebear.errors import InputError, near_miss
 from forebear.storage.files import check_output, write_bytes
@@ -21,8 +22,9 @@ _NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"
 
 
 def graph_of(found: Discovery) -> nx.DiGraph:
-    """An edge from every ancestor to its target, with attributes score, p_value, effect, frequency, by_request and
-    verdict, which is that of the target."""
+    """An edge from every ancestor to its target, with attributes score, p_value, effect, frequency, by_request, acts
+    (what the input mostly does to the law: location, scale, shape or dependence) and verdict, which is that of the
+    target."""
     graph = nx.DiGraph()
     frequencies = found.frequencies
     for target, question in found.questions.items():
@@ -40,9 +42,17 @@ def graph_of(found: Discovery) -> nx.DiGraph:
                 effect=None if result is None else result.effect,
                 frequency=1.0 if kept else frequencies[target][candidate],
                 by_request=kept,
+                acts=None if certificate is None else _acts(certificate.actions.get(candidate)),
                 verdict=None if certificate is None else certificate.verdict.word,
             )
     return graph
+
+
+def _acts(action: Action | None) -> str | None:
+    """The largest of the shares; None where nothing was seen."""
+    if action is None or not any(action):
+        return None
+    return max(Action._fields, key=lambda side: getattr(action, side))
 
 
 def adjacency(found: Discovery, weight: str | None = None) -> pd.DataFrame:

@@ -9,7 +9,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from forebear.plots.style import GONE, INK, KEPT, cut, plain
+from forebear.plots.style import GONE, INK, KEPT, beside, cut, plain
 
 _BINS = 20
 _MOST_TARGETS = 8
@@ -33,12 +33,12 @@ def calibration_figure(pit: Mapping[str, np.ndarray]) -> Figure:
 
 def coverage_figure(pit: Mapping[str, np.ndarray], ax: Axes | None = None) -> Axes:
     """The coverage curves of several targets in one axis."""
-    axis = ax if ax is not None else plt.subplots(figsize=(3.6, 3.2), layout="constrained")[1]
+    axis = ax if ax is not None else plt.subplots(figsize=(4.6, 3.2), layout="constrained")[1]
     for number, (name, values) in enumerate(list(pit.items())[:_MOST_TARGETS]):
         coverage_curve(values, axis)
         axis.lines[-1].set(color=_COLOURS[number % len(_COLOURS)], label=cut(name, 24))
     axis.set_xlabel("level of the central interval", fontsize=9)
-    axis.legend(fontsize=7, frameon=False)
+    beside(axis)
     return axis
 
 

@@ -9,7 +9,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
 
-from forebear.plots.style import GONE, INK, KEPT, cut, plain
+from forebear.plots.style import GONE, INK, KEPT, beside, cut, plain
 
 # Okabe and Ito's, in an order in which neighbours differ in brightness too; the dashes serve those who see no colour.
 _LOOKS = ((KEPT, "-"), ("#D55E00", "--"), ("#009E73", ":"), ("#CC79A7", "-."), ("#222222", (0, (6, 2))))
@@ -70,11 +70,11 @@ def bars_figure(name: str, values: Sequence[str], bars: Sequence[Bars], ax: Axes
 
 
 def _axis(ax: Axes | None) -> Axes:
-    return ax if ax is not None else plt.subplots(figsize=(5, 3.2), layout="constrained")[1]
+    return ax if ax is not None else plt.subplots(figsize=(6, 3.2), layout="constrained")[1]
 
 
 def _finish(axis: Axes, name: str, labels: Sequence[str]) -> Axes:
     axis.set_xlabel(name, fontsize=9)
     if len(labels) > 1 or labels[0]:
-        axis.legend(fontsize=7, frameon=False)
+        beside(axis)
     return plain(axis)

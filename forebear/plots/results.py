@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import matplotlib.pyplot as plt
 import networkx as nx
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 from matplotlib.patches import FancyArrowPatch
 
-from forebear.plots.style import GONE, INK, JUMP, KEPT, cut, plain
+from forebear.plots.style import ACTS, GONE, INK, JUMP, KEPT, cut, plain
 
 _MOST_PATHS = 12
 _LONGEST_LABELS = 24
@@ -94,11 +95,13 @@ def scores_figure(target: str, scores: Mapping[str, float], chosen: Collection[s
 def graph_figure(graph: nx.DiGraph, inputs: Sequence[str], targets: Sequence[str], ax: Axes | None = None) -> Axes:
     """Inputs on the left, targets on the right, an arrow for every edge; its shade is its `frequency`.
 
-    An edge that is there by request (`by_request`) is grey.
+    An edge has the colour and dash of what it mostly does to the law (`acts`, as on the page of a report), told below
+    where edges differ; one that is there by request (`by_request`) is grey.
     """
     axis = ax if ax is not None else plt.subplots(figsize=(4, 4), layout="constrained")[1]
     left, right = _heights(inputs), _heights(targets)
     for unit, target, edge in graph.edges(data=True):
+        colour, dash = _look(edge)
         arrow = FancyArrowPatch(
             (0.0, left[unit]),
             (1.0, right[target]),
@@ -107,7 +110,8 @@ def graph_figure(graph: nx.DiGraph, inputs: Sequence[str], targets: Sequence[str
             shrinkA=4,
             shrinkB=4,
             lw=1.5,
-            color=GONE if edge["by_request"] else KEPT,
+            color=colour,
+            ls=dash,
             alpha=0.25 + 0.75 * edge["frequency"],
         )
         axis.add_patch(arrow)
@@ -124,7 +128,21 @@ def graph_figure(graph: nx.DiGraph, inputs: Sequence[str], targets: Sequence[str
     axis.set_ylim(-0.06, 1.06)
     axis.set_title("inputs → laws they shape", fontsize=10, color=INK)
     axis.set_axis_off()
+    _meanings(axis, [edge for *_, edge in graph.edges(data=True)])
     return axis
+
+
+def _look(edge: Mapping[str, Any]) -> tuple[str, str]:
+    colour, dash, _ = ACTS.get(edge.get("acts") or "", (KEPT, "-", ""))
+    return (GONE, "-") if edge["by_request"] else (colour, dash)
+
+
+def _meanings(axis: Axes, edges: Sequence[Mapping[str, Any]]) -> None:
+    """What the looks of the edges mean, below the graph."""
+    seen = [acts for acts in ACTS if any(edge.get("acts") == acts and not edge["by_request"] for edge in edges)]
+    lines = [Line2D([], [], color=ACTS[acts][0], ls=ACTS[acts][1], lw=1.5, label=ACTS[acts][2]) for acts in seen]
+    if lines:
+        axis.legend(handles=lines, loc="upper center", bbox_to_anchor=(0.5, 0.0), fontsize=7, frameon=False)
 
 
 def _heights(names: Sequence[str]) -> dict[str, float]:

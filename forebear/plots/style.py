@@ -9,6 +9,13 @@ from matplotlib.figure import Figure
 
 # Colour-blind safe (Okabe and Ito): blue for what is kept, vermilion for the jump, grey for what is gone.
 KEPT, JUMP, GONE, INK = "#0072B2", "#D55E00", "#9A9A9A", "#222222"
+ACTS = {
+    "location": ("#0072B2", "-", "mostly moves it"),
+    "scale": ("#E69F00", "--", "mostly widens or narrows it"),
+    "shape": ("#00785A", ":", "mostly changes its shape"),
+    "dependence": ("#B5508D", "-.", "mostly changes how targets go together"),
+}
+"""colour, dash and meaning of an edge, by what the input mostly does to the law; as on the page"""
 
 
 def cut(text: str, most: int) -> str:
@@ -36,3 +43,19 @@ def plain(axis: Axes) -> Axes:
     axis.spines[["top", "right"]].set_visible(False)
     axis.tick_params(labelsize=8)
     return axis
+
+
+def beside(axis: Axes) -> None:
+    """A legend to the right of the axis, where it covers nothing; each name once."""
+    handles, names = axis.get_legend_handles_labels()
+    shown = dict(zip(names[::-1], handles[::-1], strict=True))
+    if shown:
+        axis.legend(
+            list(shown.values())[::-1],
+            list(shown)[::-1],
+            fontsize=7,
+            frameon=False,
+            loc="upper left",
+            bbox_to_anchor=(1.0, 1.0),
+            borderaxespad=0.2,
+        )

@@ -52,8 +52,11 @@ const charts = (() => {
     return found;
   }
 
+  // How wide a figure may be: its letters are as large on a phone as on a desk.
+  const room = (most) => Math.round(Math.min(most, Math.max(260, document.documentElement.clientWidth - 56)));
+
   // A plot with axes: where numbers lie in it, and the group to draw into.
-  function plot({ width = 520, height = 280, left = 54, right = 14, top = 12, bottom = 44, x, y, xLabel, yLabel,
+  function plot({ width = room(520), height = 280, left = 54, right = 14, top = 12, bottom = 44, x, y, xLabel, yLabel,
     xTicks, yTicks, xText = fmt, yText = fmt, label }) {
     const X = (v) => left + (v - x[0]) / (x[1] - x[0]) * (width - left - right);
     const Y = (v) => height - bottom - (v - y[0]) / (y[1] - y[0]) * (height - top - bottom);
@@ -64,7 +67,7 @@ const charts = (() => {
         svg("text", { class: "tick", x: left - 6, y: Y(value) + 4, "text-anchor": "end" }, yText(value)));
     }
     root.append(svg("line", { class: "axis", x1: left, x2: width - right, y1: floor, y2: floor }));
-    for (const value of xTicks || ticks(x[0], x[1], 6)) {
+    for (const value of xTicks || ticks(x[0], x[1], width < 400 ? 4 : 6)) {
       root.append(svg("line", { class: "axis", x1: X(value), x2: X(value), y1: floor, y2: floor + 4 }),
         svg("text", { class: "tick", x: X(value), y: floor + 17, "text-anchor": "middle" }, xText(value)));
     }
@@ -142,13 +145,17 @@ const charts = (() => {
       el("button", { type: "button", class: "small", "aria-label": `Download ${title} as ${kind}`,
       onclick: () => action(current(), name) }, kind);
     return el("figure", {},
-      el("div", { class: "bar" }, el("h3", {}, title),
+      el("div", { class: "bar" }, el("p", { class: "title" }, title),
         el("span", { class: "tools" }, button("SVG", saveSvg), button("PNG", savePng))),
       holder, note && el("figcaption", {}, note));
   }
 
+  // What is wider than the page scrolls, by keys too.
+  const scroller = (label, ...children) =>
+    el("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": label }, children);
+
   // A table whose columns sort at a click; a column is {title, hint, value(row), text(row), left}.
-  function table(columns, rows, { sort = -1, down = false, caption } = {}) {
+  function table(columns, rows, { sort = -1, down = false, caption, label = caption } = {}) {
     const body = el("tbody", {});
     const state = { sort, down };
     const heads = columns.map((column, place) => {
@@ -182,9 +189,9 @@ const charts = (() => {
           (column.text || column.value)(row))))));
     }
     show();
-    return el("div", { class: "scroll" }, el("table", {}, caption && el("caption", {}, caption),
+    return scroller(label, el("table", {}, caption && el("caption", {}, caption),
       el("thead", {}, el("tr", {}, heads)), body));
   }
 
-  return { el, svg, fmt, percent, pText, cut, ticks, plot, line, figure, table, fileName, standalone, asPng };
+  return { el, svg, fmt, percent, pText, cut, ticks, room, plot, line, figure, scroller, table, fileName, standalone, asPng };
 })();

@@ -15,8 +15,10 @@ from forebear.discovery.certificate import Certificate
 from forebear.discovery.dependence import TestResult
 from forebear.discovery.record import Discovery
 from forebear.report.evidence import LawEvidence
+from forebear.report.points import data_points
 from forebear.report.provenance import provenance, source_file
-from forebear.report.sentences import Name, Sentence, answers
+from forebear.report.sentences import Name, Sentence, answers, because, shaped_by
+from forebear.report.told import Told, headline, told, told_by_shares
 from forebear.report.verdicts import UNTESTED, rows_told, sentence_of, verdict_told
 from forebear.report.weights import joint_numbers, twin_numbers
 from forebear.twin.validate import Scores, Validation
@@ -37,6 +39,8 @@ def contents(found: Discovery, table: Table | None, evidence: LawEvidence | None
             {
                 "name": target,
                 "sentence": _parts(sentences[target]),
+                "because": [_parts(part) for part in because(found, target, evidence)],
+                **_told(found, target, evidence),
                 **_target(found, target, ancestors[target], frequencies[target], evidence),
             }
             for target in found.targets
@@ -48,10 +52,30 @@ def contents(found: Discovery, table: Table | None, evidence: LawEvidence | None
         "judged": None if evidence is None or evidence.validation is None else _judged(evidence),
         "twin": None if evidence is None else twin_numbers(evidence.twin, _observed(found, table)),
         "joint": None if evidence is None or evidence.joint is None else joint_numbers(evidence.joint),
+        "points": None if evidence is None or table is None else data_points(evidence.twin, table),
         "hasTable": table is not None,
         "columns": _columns(found),
         "about": provenance(found, table),
     }
+
+
+# Beyond so many targets nobody reads a sentence about each, and effects are told from the certificates alone.
+_MOST_TOLD = 48
+
+
+def _told(found: Discovery, target: str, evidence: LawEvidence | None) -> dict[str, Any]:
+    """What each input does to the law, in words: the first sentence of the page, and one for each fan chart."""
+    certificate = found.certificate(target)
+    if evidence is None or len(found.targets) > _MOST_TOLD:
+        words = () if certificate is None else told_by_shares(target, certificate.actions)
+        return {"headline": _parts(words or shaped_by(found, target)), "acts": []}
+    acts = told(evidence.twin, target)
+    words = headline(target, acts) or shaped_by(found, target)
+    return {"headline": _parts(words), "acts": [_act(target, one) for one in acts]}
+
+
+def _act(target: str, one: Told) -> dict[str, Any]:
+    return {"input": one.input, "side": one.side, "sentence": [*_parts(one.sentence(target)), "."]}
 
 
 def _structure(found: Discovery) -> dict[str, Any]:

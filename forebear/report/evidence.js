@@ -2,9 +2,10 @@
 // What is known of one target: certificate, how its ancestors act, path, scores, calibration.
 
 const evidence = (() => {
-  const { el, svg, fmt, percent, pText, cut, plot, line, figure, table, fileName } = charts;
+  const { el, svg, fmt, percent, pText, cut, plot, line, figure, table, fileName, room } = charts;
   const { data } = forebear;
   const ACTIONS = ["location", "scale", "shape", "dependence"];
+  const NAMES = { location: "level", scale: "spread", shape: "shape", dependence: "with others" };
   const pSaid = (p) => p < 1e-4 ? "p " + pText(p) : "p = " + pText(p);
 
   function pathFigure(target) {
@@ -12,7 +13,7 @@ const evidence = (() => {
     const steps = path.nsr.map((_, i) => i);
     const named = steps.length <= 24;
     const labels = ["all", ...path.removed.map((unit) => "− " + unit)];
-    const slanted = named && labels.reduce((sum, text) => sum + text.length + 2, 0) * 6.4 > 440;
+    const slanted = named && labels.reduce((sum, text) => sum + text.length + 2, 0) * 6.4 > room(520) - 80;
     const most = Math.max(...labels.map((text) => Math.min(text.length, 16)));
     const bottom = !named ? 44 : slanted ? 24 + 4.6 * most : 30;
     const p = plot({ height: 236 + bottom, bottom, x: [-0.4, steps.length - 0.6], y: [0, 1.03],
@@ -52,7 +53,8 @@ const evidence = (() => {
       ({ unit, score: path.scores[0][i] || 0, chosen: path.chosen.includes(unit) }));
     const ranked = all.sort((a, b) => b.score - a.score);
     const shown = ranked.slice(0, 20);
-    const [width, left, row] = [520, 150, 24];
+    const [width, row] = [room(520), 24];
+    const left = Math.min(150, Math.round(0.36 * width));
     const height = row * shown.length + 12;
     const most = Math.max(...shown.map((r) => r.score), 1e-9);
     const root = svg("svg",
@@ -88,9 +90,9 @@ const evidence = (() => {
       ({ title: cut(unit, 14), hint: `score of ${unit}`, value: (r) => r.scores && r.scores[i],
       text: (r) => r.scores ? fmt(r.scores[i]) : "–" }));
     const scored = path.scores.length > 1 && path.units.length <= 24;
-    return el("div", { class: "card" }, el("h3", {}, "Step by step"), table(plain, rows, { sort: 0 }),
+    return el("div", { class: "card" }, el("p", { class: "title" }, "Step by step"), table(plain, rows, { sort: 0, label: `Pruning path of ${target.name}, step by step` }),
       scored && el("details", {}, el("summary", {}, "Scores at every step"),
-        table([plain[0], ...scores], rows, { sort: 0 })));
+        table([plain[0], ...scores], rows, { sort: 0, label: `Scores for ${target.name} at every step` })));
   }
 
   // Shares as they are said: two digits.
@@ -99,15 +101,17 @@ const evidence = (() => {
 
   // From an effect to its limit, on an axis of roots, which is one of shifts; the broken line is the margin.
   function interval(row, margin) {
-    const [width, height] = [120, 16];
+    const [width, height] = [160, 18];
     const X = (v) => 4 + Math.sqrt(Math.min(Math.max(v, 0), 1)) * (width - 8);
     const middle = height / 2;
+    const look = row.kept ? "s0" : row.limit > margin ? "s1" : "gone";
     return svg("svg", { class: "interval", viewBox: `0 0 ${width} ${height}`, width, height, role: "img",
       "aria-label": `${share(row.effect)}, at most ${share(row.limit)}` },
       svg("line", { class: "axis", x1: 4, x2: width - 4, y1: height - 1, y2: height - 1 }),
       svg("line", { class: "margin", x1: X(margin), x2: X(margin), y1: 0, y2: height }),
-      svg("line", { class: row.kept ? "thick s0" : row.limit > margin ? "thick s1" : "thick gone",
-        x1: X(row.effect), x2: X(row.limit), y1: middle, y2: middle }));
+      svg("line", { class: "whisker " + look, x1: X(row.effect), x2: X(row.limit), y1: middle, y2: middle }),
+      svg("line", { class: "whisker " + look, x1: X(row.limit), x2: X(row.limit), y1: middle - 4, y2: middle + 4 }),
+      svg("circle", { class: "seen " + look, cx: X(row.effect), cy: middle, r: 3.5 }));
   }
 
   function verdictOf(row, c) {
@@ -144,36 +148,104 @@ const evidence = (() => {
     return lines;
   }
 
+  const RANK = ["needed", "kept", "still shows", "cannot tell", "stands in", "negligible", "not needed"];
+  const MOST_ROWS = 12;
+
+  // Needed inputs first, each with what can stand in for it; then those that are nearest to needed.
+  function ordered(rows, classes) {
+    const limit = (row) => row.limit === null ? 1 : row.limit;
+    const sorted = [...rows].sort((a, b) => RANK.indexOf(a.verdict) - RANK.indexOf(b.verdict) ||
+      (a.kept ? (b.effect || 0) - (a.effect || 0) : limit(b) - limit(a)));
+    const after = new Map(classes.map(([name, ...others]) => [name, others]));
+    const moved = new Set(classes.flatMap(([, ...others]) => others));
+    return sorted.filter(({ unit }) => !moved.has(unit)).flatMap((row) => [row,
+      ...(after.get(row.unit) || []).map((name) => rows.find(({ unit }) => unit === name)).filter(Boolean)])
+      .map((row, place) => ({ ...row, place }));
+  }
+
+  const VERDICTS = {
+    "needed": "without it the law is another", "kept": "kept, for what it adds on rows not seen or by a close call",
+    "still shows": "left out, and yet it shows in the law: something is missing",
+    "cannot tell": "these rows cannot rule it out", "stands in": "would do in the place of the input above it",
+    "negligible": "it shows, but too weakly to count", "not needed": "what it could still explain is below the margin",
+  };
+
   function certificate(target) {
     const c = target.certificate;
     if (!c) return [el("p", { class: "muted" },
       "The rule that was used makes no certificate. discover(…, rule=\"certified\") does.")];
-    const rows = c.rows.map((r) => ({ ...r, verdict: verdictOf(r, c), mark: r.kept ? "kept" : null }));
-    const open = "share of what the chosen inputs leave open that it explains";
-    return [table([
-      { title: "input", left: true, value: (r) => r.unit },
-      { title: "verdict", left: true, value: (r) => r.verdict },
-      { title: "p", value: (r) => r.p, text: (r) => pText(r.p), hint: "of a removed input: does the law still " +
-        "depend on it, given the chosen set? of a kept one: does it when this one is taken out?" },
-      { title: "effect", hint: open, value: (r) => r.effect, text: (r) => share(r.effect) },
-      { title: "at most", hint: open + ", at most: a 95% upper limit", value: (r) => r.limit,
-        text: (r) => r.limit >= 1 ? "–" : share(r.limit) },
-      { title: "effect to limit", hint: "the two before, as a bar; the broken line is the margin",
-        value: (r) => r.limit, text: (r) => interval(r, c.margin) },
+    const instead = new Set(target.classes.flatMap(([, ...others]) => others));
+    const rows = ordered(c.rows.map((r) => ({ ...r, mark: r.kept ? "kept" : instead.has(r.unit) ? "stand-in" : null,
+      verdict: instead.has(r.unit) && !r.kept ? "stands in" : verdictOf(r, c) })), target.classes);
+    const unit = forebear.unit(target.name);
+    const main = [
+      { title: "input", left: true, value: (r) => r.unit,
+        text: (r) => r.mark === "stand-in" ? [el("span", { class: "instead", "aria-hidden": "true" }, "└ or "), r.unit]
+          : r.unit },
+      { title: "verdict", left: true, value: (r) => RANK.indexOf(r.verdict),
+        text: (r) => el("abbr", { title: VERDICTS[r.verdict] }, r.verdict) },
+      { title: "what it explains, to its limit", left: true, value: (r) => r.limit,
+        hint: "from what was seen to the 95% limit, against the margin, which is the broken line",
+        text: (r) => interval(r, c.margin) },
+      { title: "at most", hint: "95% upper limit on the share of what the chosen inputs leave open that it explains",
+        value: (r) => r.limit, text: (r) => r.limit >= 1 ? "–" : share(r.limit) },
+      { title: unit ? `in ${unit}` : "in units", hint: `about how far the limit could move ${target.name}`,
+        value: (r) => r.limitUnits, text: (r) => r.limit >= 1 ? "–" : fmt(r.limitUnits, 2) },
+      { title: "p", value: (r) => r.p, text: (r) => pText(r.p), hint: "the chance of as clear a sign if the input " +
+        "did nothing; of a needed input, when it alone is taken out" },
+    ];
+    const more = [
+      { title: "seen", hint: "share of what the chosen inputs leave open that it explains", value: (r) => r.effect,
+        text: (r) => share(r.effect) },
       { title: "could be seen", hint: "the effect that would have been found four times out of five",
         value: (r) => r.detectable, text: (r) => r.detectable >= 1 ? "–" : share(r.detectable) },
-      { title: "moves it at most", hint: `about how far the limit could move ${target.name}, in its own units`,
-        value: (r) => r.limitUnits, text: (r) => r.limit >= 1 ? "–" : fmt(r.limitUnits, 2) },
       { title: "|t|", hint: "the largest statistic", value: (r) => r.statistic, text: (r) => fmt(r.statistic) },
-      { title: "seen in", left: true, hint: "the side of the law that shows it most", value: (r) => r.moves },
-    ], rows), el("p", { class: "muted" }, basis(c).join(" ")), standIns(target)];
+      { title: "seen in", left: true, hint: "the side of the law that shows it most", value: (r) => SIDES[r.moves] },
+    ];
+    return [finder(main, more, rows, `Inputs of ${target.name}: which are needed`),
+      el("p", { class: "muted" }, basis(c).join(" ")), words(rows, c)];
   }
 
-  function standIns(target) {
-    if (!target.classes.length) return null;
-    return el("p", {}, el("b", {}, "Stand-ins. "), target.classes.map(([name, ...others]) =>
-      `In the place of ${name}, ${others.join(" or ")} would do as well.`).join(" "));
+  const SIDES = { location: "its level", scale: "its spread", shape: "its shape" };
+
+  // A table with a box to search it, and columns that are there when asked for.
+  function finder(main, more, rows, caption) {
+    const holder = el("div", {});
+    const state = { text: "", all: rows.length <= MOST_ROWS + 3, wide: false };
+    const shown = el("span", { class: "muted", role: "status" });
+    const search = el("input", { type: "search", placeholder: "Find an input or a verdict",
+      "aria-label": "Find an input or a verdict", oninput: () => { state.text = search.value; fill(); } });
+    const columns = el("button", { type: "button", "aria-pressed": "false", onclick: () => {
+      state.wide = !state.wide;
+      columns.setAttribute("aria-pressed", String(state.wide));
+      fill();
+    } }, "More columns");
+    const open = el("button", { type: "button", onclick: () => { state.all = true; fill(); } },
+      `Show all ${rows.length}`);
+    function fill() {
+      const wanted = state.text.trim().toLowerCase();
+      const found = rows.filter((r) => [r.unit, r.verdict].some((text) => text.toLowerCase().includes(wanted)));
+      const few = state.all || wanted ? found : found.slice(0, Math.max(MOST_ROWS, rows.filter((r) => r.kept).length));
+      holder.replaceChildren(table(state.wide ? [...main, ...more] : main, few, { label: caption }));
+      shown.textContent = few.length < rows.length ? `${few.length} of ${rows.length}` : "";
+      open.hidden = few.length === rows.length || wanted !== "";
+    }
+    fill();
+    return el("div", { class: "evidence" }, el("div", { class: "finder" }, rows.length > 8 && search, shown, columns),
+      holder, open);
   }
+
+  function words(rows, c) {
+    const told = [...new Set(rows.map(({ verdict }) => verdict))].map((verdict) => [verdict, VERDICTS[verdict]]);
+    return glossary("What the words in this table mean", [...told,
+      ["what is left open", "how much the target still scatters once the chosen inputs are known"],
+      ["at most", "the 95% limit: were the input to explain more, 19 samples out of 20 would show it"],
+      ["margin", `an input that explains less than ${share(c.margin)} of what is left open does not count as needed`],
+      ["p", "the chance of as clear a sign as was seen if the input did nothing at all"]]);
+  }
+
+  const glossary = (title, pairs) => el("details", { class: "words" }, el("summary", {}, title),
+    el("dl", {}, pairs.map(([word, text]) => el("div", {}, el("dt", {}, word), el("dd", {}, text)))));
 
   function cost(target) {
     const c = target.cost;
@@ -187,11 +259,11 @@ const evidence = (() => {
       { title: "difference", hint: "above 0 where pruning costs something", value: (r) => r.difference,
         text: (r) => fixed(r.difference) },
       { title: "95% interval", value: (r) => r.low, text: (r) => r.said },
-    ], rows);
+    ], rows, { label: `Losses of laws of ${target.name}` });
     const told = el("p", { class: "muted" }, "Of laws on rows that they have not seen, in standard deviations of " +
       "the target: the negative logarithm of the density, and the CRPS. Lower is better.");
     const left = [el("div", { class: "card" }, scores, told, enough(target))];
-    return [el("h2", {}, "What pruning costs"),
+    return [el("h3", { class: "part" }, "What pruning costs"),
       el("div", { class: "pair" }, left, c.curve.length > 2 && curveFigure(target))];
   }
 
@@ -212,7 +284,7 @@ const evidence = (() => {
     const added = points.map(({ kept }, i) => i ? kept.find((name) => !points[i - 1].kept.includes(name)) : "none");
     const named = most <= 12;
     const labels = added.map((name, i) => cut(i ? "+ " + name : name, 16));
-    const slanted = labels.reduce((sum, text) => sum + text.length + 2, 0) * 6.4 > 440;
+    const slanted = labels.reduce((sum, text) => sum + text.length + 2, 0) * 6.4 > room(520) - 80;
     const longest = Math.max(...labels.map((text) => text.length));
     const p = plot({ height: 260, bottom: !named ? 44 : slanted ? 24 + 4.6 * longest : 30, x: [-0.3, most + 0.3],
       y: [Math.min(0, ...shares), Math.max(1.03, ...shares)], xTicks: named ? [] : undefined,
@@ -231,7 +303,8 @@ const evidence = (() => {
   function actionsFigure(target) {
     const rows = target.effects;
     const seen = ACTIONS.filter((action) => action !== "dependence" || rows.some((r) => r.dependence > 0));
-    const [width, left, row] = [520, 150, 30];
+    const [width, row] = [room(520), 30];
+    const left = Math.min(150, Math.round(0.36 * width));
     const height = row * rows.length + 34;
     const root = svg("svg",
       { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": `How each ancestor of ${target.name} acts` });
@@ -254,11 +327,11 @@ const evidence = (() => {
     let x = left;
     for (const action of seen) {
       root.append(svg("rect", { class: `share ${action}`, x, y: height - 20, width: 12, height: 12 }),
-        svg("text", { class: "tick", x: x + 17, y: height - 10 }, action));
-      x += 17 + 7 * action.length + 18;
+        svg("text", { class: "tick", x: x + 17, y: height - 10 }, NAMES[action]));
+      x += 17 + 7 * NAMES[action].length + 14;
     }
-    return figure("How each ancestor acts",
-      "Shares of its movement of the law: a shift (location), a stretch (scale), the rest (shape).", root,
+    return figure("What each input moves",
+      "Shares of what it does to the law: its level (location), its spread (scale), the rest (its shape).", root,
       fileName("actions", target.name));
   }
 
@@ -307,7 +380,7 @@ const evidence = (() => {
       lines.push(`The network in this page is ${fmt(target.student, 2)} standard deviations from the flow that ` +
         "taught it (Wasserstein-1).");
     }
-    return [el("h2", {}, "Is the law right?"),
+    return [el("h3", { class: "part" }, "Is the law right?"),
       el("div", { class: "pair" }, pitFigure(target), coverageFigure(target)), el("p", {}, lines.join(" ")),
       pruned(c)];
   }
@@ -322,9 +395,27 @@ const evidence = (() => {
       `(difference ${fmt(c.worse)}, 95% interval ${fmt(c.worseInterval[0])} to ${fmt(c.worseInterval[1])}).`);
   }
 
+  // The published method's own view. It ranks by how much of one kernel's signal runs through each input.
+  function published(target) {
+    const many = target.path.units.length >= MANY;
+    const scores = target.path.scores[0].filter(Number.isFinite);
+    const near = scores.length >= MANY && Math.max(...scores) - Math.min(...scores) < 0.2;
+    const range = near ? ` Here all ${scores.length} scores lie between ${fmt(Math.min(...scores), 2)} and ` +
+      `${fmt(Math.max(...scores), 2)}: they rank nothing.` : "";
+    const warn = many ? ` With ${target.path.units.length} inputs one kernel spreads its signal nearly evenly over ` +
+      `them: even one that does nothing scores about a half, and the order of removal is partly chance.${range} Go by the table above.`
+      : " Both come from one kernel that takes all inputs at once: what acts on the spread alone, or together with " +
+        "others, may rank low. Go by the table above where they disagree.";
+    return el("details", { class: "published" }, el("summary", {}, "The published method's view: pruning path and scores"),
+      el("p", { class: "muted" }, "Inputs are removed one by one, the least telling first, and the rise of the noise " +
+        "says when to stop." + warn),
+      el("div", { class: "pair" }, scoresFigure(target), pathFigure(target)), stepsTable(target));
+  }
+  const MANY = 20;
+
   function alternatives(target) {
     if (!target.alternatives.length) return [];
-    return [el("h2", {}, "Other sets that would do"),
+    return [el("h3", { class: "part" }, "Other sets that would do"),
       el("ul", {}, target.alternatives.map((a) => el("li", {}, el("b", {}, a.kept.join(", ") || "no input"),
       a.closest === null ? ""
         : `; closest to being rejected: ${a.closest}, ${pSaid(a.p)}`)))];
@@ -333,11 +424,11 @@ const evidence = (() => {
   function frequencies(target) {
     if (!target.frequencies) return [];
     const rows = Object.entries(target.frequencies).map(([unit, share]) => ({ unit, share }));
-    return [el("h2", {}, `How often, in ${data.runs} runs`), el("div", { class: "narrow" }, table([
+    return [el("h3", { class: "part" }, `How often, in ${data.runs} runs`), el("div", { class: "narrow" }, table([
       { title: "input", left: true, value: (r) => r.unit },
       { title: "chosen in", value: (r) => r.share,
         text: (r) => `${Math.round(r.share * data.runs)} of ${data.runs}` },
-    ], rows, { sort: 1, down: true }))];
+    ], rows, { sort: 1, down: true, label: `Inputs of ${target.name} by runs` }))];
   }
 
   function groups(target) {
@@ -348,7 +439,6 @@ const evidence = (() => {
   }
 
   return {
-    pathFigure, scoresFigure, stepsTable, certificate, cost, actionsFigure, calibration, alternatives, frequencies,
-    groups,
+    published, certificate, cost, actionsFigure, calibration, alternatives, frequencies, groups, glossary,
   };
 })();

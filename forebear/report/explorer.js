@@ -2,7 +2,7 @@
 // What if: sliders for the inputs of a target, and its law at once; settings can be pinned and compared.
 
 const explorer = (() => {
-  const { el, svg, fmt, percent, cut, plot, line, figure, fileName, ticks } = charts;
+  const { el, svg, fmt, percent, cut, plot, line, figure, scroller, fileName, room } = charts;
   const LEVELS = [0.05, 0.25, 0.5, 0.75, 0.95];
   const MOST_PINS = 4;
   const MOST_BARS = 40;
@@ -19,6 +19,16 @@ const explorer = (() => {
   const words = (law, given) => law.columns.map((c) => `${c.name} = ${short(c, given[c.name])}`).join(", ")
     || "whatever the inputs";
 
+  // A number as people type it: with a decimal point or comma, spaces or marks between thousands, any minus sign.
+  function read(text) {
+    let plain = text.trim().replace(/[\u2212\u2013]/g, "-").replace(/[\s\u202f\u00a0'\u2019]/g, "");
+    const [comma, point] = [plain.lastIndexOf(","), plain.lastIndexOf(".")];
+    if (comma >= 0 && point >= 0) plain = plain.replace(comma > point ? /\./g : /,/g, "");
+    else if (plain.split(",").length > 2) plain = plain.replace(/,/g, "");
+    plain = plain.replace(",", ".");
+    return plain === "" ? NaN : Number(plain);
+  }
+
   function control(column, changed) {
     const id = "input-" + columns.indexOf(column);
     const name = el("label", { for: id }, column.name,
@@ -30,7 +40,8 @@ const explorer = (() => {
       return el("div", { class: "control" }, name, choice);
     }
     const slider = el("input", { type: "range", id, min: column.from, max: column.to, step: column.step });
-    const box = el("input", { type: "number", step: "any", "aria-label": column.name + ", exact value" });
+    const box = el("input", { type: "text", inputmode: "decimal", class: "exact", autocomplete: "off",
+      spellcheck: "false", "aria-label": column.name + ", exact value" });
     const angle = column.widget === "dial" ? el("span", {}) : null;
     const show = () => {
       slider.value = String(values[column.name]);
@@ -42,15 +53,21 @@ const explorer = (() => {
     const set = (value) => { values[column.name] = value; show(); changed(); };
     slider.addEventListener("input", () => set(Number(Number(slider.value).toPrecision(10))));
     box.addEventListener("input", () => {
-      const value = Number(box.value);
-      if (box.value.trim() !== "" && Number.isFinite(value)) set(value);
+      const value = read(box.value);
+      box.setAttribute("aria-invalid", String(!Number.isFinite(value)));
+      if (Number.isFinite(value)) set(value);
     });
+    box.addEventListener("blur", () => { box.setAttribute("aria-invalid", "false"); show(); });
     show();
     const marks = column.low !== undefined ? el("div", { class: "ends" },
       el("span", {}, "data from " + fmt(column.low, 3)), el("span", {}, "to " + fmt(column.high, 3)))
         : el("div", { class: "ends" }, angle);
     return el("div", { class: "control" }, el("div", { class: "row" }, name, box), slider, marks);
   }
+
+  // The law stays in sight on a phone while the sliders below it move.
+  const wide = () => room(720);
+  const tall = () => wide() < 480 ? 190 : 300;
 
   // Where the law is bounded on the page: the data's stretch, and more if a setting needs it.
   function axis(target, law, settings) {
@@ -108,7 +125,7 @@ const explorer = (() => {
     const x = axis(target, law, settings);
     const y = [0, ceiling(lines)];
     const unit = law.unit ? `${target} (${law.unit})` : target;
-    const p = plot({ width: 720, height: 336 + 16 * settings.length, left: 56, bottom: 58 + 16 * settings.length, x,
+    const p = plot({ width: wide(), height: tall() + 16 * settings.length, left: 56, bottom: 58 + 16 * settings.length, x,
       y,
       xLabel: cut(unit, 60), yLabel: "density", label: `Conditional law of ${target}` });
     const window_ = ([v]) => v >= x[0] - (x[1] - x[0]) && v <= x[1] + (x[1] - x[0]);
@@ -165,11 +182,11 @@ const explorer = (() => {
     const count = shown[0].length;
     const most = Math.max(...shown.flat().map(({ p }) => p));
     const names = shown[0].map(({ value, label }) => label === null ? fmt(value, 4) : label);
-    const every = Math.ceil(count / 16);
+    const every = Math.ceil(count / (wide() < 480 ? 8 : 16));
     const places = names.map((_, i) => i).filter((i) => i % every === 0);
-    const room = Math.floor(650 / Math.max(places.length, 1) / 7);
-    const p = plot({ width: 720, height: 340, left: 56, x: [-0.6, count - 0.4], y: [0, Math.min(1, 1.1 * most) || 1],
-      xLabel: cut(target, 60), yLabel: "probability", xTicks: places, xText: (i) => cut(names[i], Math.max(room, 4)),
+    const letters = Math.floor((wide() - 70) / Math.max(places.length, 1) / 7);
+    const p = plot({ width: wide(), height: tall() + 4, left: 56, x: [-0.6, count - 0.4], y: [0, Math.min(1, 1.1 * most) || 1],
+      xLabel: cut(target, 60), yLabel: "probability", xTicks: places, xText: (i) => cut(names[i], Math.max(letters, 4)),
       label: `Conditional law of ${target}` });
     const width = (p.X(1) - p.X(0)) * (count > MOST_BARS ? 0.95 : 0.72) / settings.length;
     shown.forEach((masses, place) => {
@@ -179,7 +196,7 @@ const explorer = (() => {
         p.body.append(svg("rect", { class: `bar-fill s${series}`, x, y: p.Y(mass), width: Math.max(width - 1, 0.5),
           height: p.floor - p.Y(mass) },
           svg("title", {}, `${names[i]}: ${percent(mass, 1)}`)));
-        if (settings.length * count <= 14) p.body.append(svg("text",
+        if (settings.length * count <= wide() / 50) p.body.append(svg("text",
           { class: "tick", x: x + width / 2, y: p.Y(mass) - 4,
           "text-anchor": "middle" }, percent(mass, mass < 0.1 ? 1 : 0)));
       });
@@ -220,7 +237,7 @@ const explorer = (() => {
     });
     const [xTicks, yTicks] = laws.map(({ levels }) => levels.length ? levels.map((_, i) => i) : undefined);
     const [xText, yText] = laws.map(({ levels }) => levels.length ? (i) => cut(levels[i], 8) : fmt);
-    const p = plot({ width: 720, height: 380, left: 62, x: ends[0], y: ends[1], xLabel: cut(target, 60), xTicks, yTicks,
+    const p = plot({ width: wide(), height: Math.min(380, wide()), left: 62, x: ends[0], y: ends[1], xLabel: cut(target, 60), xTicks, yTicks,
       xText, yText, yLabel: cut(other, 40), label: `Draws of ${target} and ${other} together` });
     clouds.forEach((points, place) => {
       const { series } = settings[place];
@@ -279,7 +296,7 @@ const explorer = (() => {
       el("td", { class: "act" },
         pin && el("button", { type: "button", class: "small", "aria-label": "Remove the setting " + words(law, given),
         onclick: () => remove(pin) }, "✕")));
-    return el("div", { class: "scroll" }, el("table", { class: "numbers" },
+    return scroller("Quantiles of " + target, el("table", { class: "numbers" },
       el("caption", {}, labels ? "Probability of each label" : "Quantiles of " + target),
       el("thead", {}, el("tr", {}, el("th", { class: "left", scope: "col" }, "setting"),
         heads.map((h) => el("th", { scope: "col" }, h)),
@@ -300,7 +317,7 @@ const explorer = (() => {
     return "";
   }
 
-  function build(target) {
+  function build(target, told) {
     if (!forebear.twin) return missing();
     const law = forebear.open(target);
     const status = el("p", { class: "status", role: "status" });
@@ -311,6 +328,7 @@ const explorer = (() => {
       svg("svg", { viewBox: "0 0 720 340" }), fileName("law", target));
     const under = el("div", {});
     const both = pair(target);
+    const ways = fans.build(target, told);
     const pinButton = el("button", { type: "button", onclick: () => {
       const free = [1, 2, 3, 4].find((series) => !pins.some((pin) => pin.series === series));
       pins.push({ given: { ...values }, series: free });
@@ -328,6 +346,7 @@ const explorer = (() => {
       under.replaceChildren(numbers(target, law, settings,
         (pin) => { pins.splice(pins.indexOf(pin), 1); now(); pinButton.focus(); }));
       if (both) both.show(settings);
+      if (ways) ways.show(values);
       const said = warning(target, values);
       if (status.textContent !== said) status.textContent = said;
       status.classList.toggle("on", said !== "");
@@ -343,9 +362,10 @@ const explorer = (() => {
     if (!law.columns.length) sliders.append(el("p", {}, "No input shapes this target: its law is always the same."));
     now();
     return el("div", { class: "explorer" },
+      el("div", { class: "law" }, holder),
       el("div", { class: "controls" }, sliders, law.columns.length > 0 && el("div", { class: "buttons" }, pinButton,
         reset), status),
-      el("div", { class: "view" }, holder, under, both && both.box));
+      el("div", { class: "view" }, ways && ways.box, under, both && both.box));
   }
 
   const missing = () => el("p", { class: "muted" }, forebear.data.hasTable
@@ -354,5 +374,5 @@ const explorer = (() => {
     : "This result was saved without its table, so no twin could be fitted. Discover again, or pass a twin: " +
       "found.report(\"report.html\", twin=twin).");
 
-  return { build, values };
+  return { build, values, read };
 })();

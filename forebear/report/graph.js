@@ -2,12 +2,21 @@
 // The graph: inputs on the left, targets on the right; a node is a button.
 
 const graphs = (() => {
-  const { el, svg, percent, cut } = charts;
+  const { el, svg, percent, cut, room } = charts;
   const ACTIONS = ["location", "scale", "shape", "dependence"];
-  const MEANINGS = [["location", "location: mostly moves it"], ["scale", "scale: mostly stretches it"],
-    ["shape", "shape: mostly changes its shape"], ["dependence", "dependence: how outputs move together"],
+  const MEANINGS = [["location", "mostly moves it"], ["scale", "mostly widens or narrows it"],
+    ["shape", "mostly changes its shape"], ["dependence", "mostly changes how targets go together"],
     ["kept", "kept by request"]];
-  const [ROW, WIDTH, LEFT, RIGHT, NODE] = [30, 720, 240, 480, 234];
+  const ROW = 30;
+  // Of the whole width; names on both sides have a third each.
+  let [WIDTH, LEFT, RIGHT, NODE, LETTERS] = [720, 240, 480, 234, 25];
+  function measure() {
+    WIDTH = room(720);
+    LEFT = Math.round(Math.max(WIDTH / 3, WIDTH / 2 - 120));
+    RIGHT = WIDTH - LEFT;
+    NODE = LEFT - 6;
+    LETTERS = Math.max(8, Math.floor((LEFT - 28) / 8));
+  }
 
   // The largest of an ancestor's shares; "plain" where there is no certificate.
   function action(target, ancestor) {
@@ -18,9 +27,10 @@ const graphs = (() => {
 
   function edge(target, ancestor, y1, y2) {
     const kind = action(target, ancestor);
-    const how = { kept: " (kept by request)", plain: "" }[kind] ?? `: mostly its ${kind}`;
+    const how = { kept: " (kept by request)", plain: "" }[kind] ?? ": " + MEANINGS.find(([name]) => name === kind)[1];
     const often = ancestor.frequency < 1 ? `, ${percent(ancestor.frequency)} of runs` : "";
-    const bend = `M${LEFT + 8} ${y1}C${LEFT + 110} ${y1} ${RIGHT - 110} ${y2} ${RIGHT - 14} ${y2}`;
+    const pull = 0.46 * (RIGHT - LEFT);
+    const bend = `M${LEFT + 8} ${y1}C${LEFT + pull} ${y1} ${RIGHT - pull} ${y2} ${RIGHT - 14} ${y2}`;
     return [
       svg("path", { class: `edge ${kind}`, d: bend, "stroke-opacity": 0.3 + 0.7 * ancestor.frequency },
         svg("title", {}, ancestor.name + " → " + target.name + how + often)),
@@ -34,7 +44,7 @@ const graphs = (() => {
       svg("title", {}, name),
       svg("rect", { class: "hit", x: goal ? x - 10 : x - NODE + 10, y: y - 13, width: NODE, height: 26, rx: 13 }),
       svg("circle", { cx: x, cy: y, r: 5 }),
-      svg("text", { x: x + away, y: y + 4.5, "text-anchor": goal ? "start" : "end" }, cut(name, 25)));
+      svg("text", { x: x + away, y: y + 4.5, "text-anchor": goal ? "start" : "end" }, cut(name, LETTERS)));
   }
 
   // Click, Enter and the space bar act; up and down go to the neighbours, and act there if `follow`.
@@ -55,8 +65,30 @@ const graphs = (() => {
     });
   }
 
+  // Inputs that can stand in for one another are held together by a bracket.
+  function brackets(targets, left) {
+    const classes = new Map(targets.flatMap((target) => target.classes).map((names) => [names.join("\n"), names]));
+    return [...classes.values()].map((names) => {
+      const heights = names.filter((name) => left.has(name)).map((name) => left.get(name)).sort((a, b) => a - b);
+      if (heights.length < 2) return svg("g", {});
+      const ways = heights.map((y) => `M${LEFT + 9} ${y}h7`).join("");
+      return svg("path", { class: "bracket", d: `${ways}M${LEFT + 16} ${heights[0]}V${heights[heights.length - 1]}` },
+        svg("title", {}, `${names.join(", ")}: any one of them would do`));
+    });
+  }
+
+  // Stand-ins next to the input whose place they could take.
+  function beside(inputs, targets) {
+    const after = new Map();
+    targets.flatMap((target) => target.classes).forEach(([name, ...others]) => after.set(name, others));
+    const moved = new Set([...after.values()].flat().filter((name) => !after.has(name)));
+    return inputs.filter((name) => !moved.has(name))
+      .flatMap((name) => [name, ...(after.get(name) || []).filter((other) => moved.delete(other))]);
+  }
+
   // Draws, and gives back the figure and a function that lights up a target; `hidden` inputs are only counted.
   function draw(targets, inputs, hidden, select) {
+    measure();
     const lines = inputs.length + (hidden ? 1 : 0);
     const rows = Math.max(lines, targets.length);
     const at = (place, count) => 16 + ROW / 2 + ROW * (place + (rows - count) / 2);
@@ -69,6 +101,7 @@ const graphs = (() => {
       return { from: ancestor.name, to: target.name, parts };
     }));
     drawn.forEach(({ parts }) => edges.append(...parts));
+    brackets(targets, left).forEach((part) => root.append(part));
     const used = new Set(drawn.map(({ from }) => from));
     const sources = inputs.map((name) => [name, node(name, left.get(name), false,
       used.has(name) ? `Input ${name}: show what it shapes` : `Input ${name} shapes nothing here`)]);
@@ -94,7 +127,9 @@ const graphs = (() => {
     if (hidden) {
       const verb = hidden === 1 ? "shapes" : "shape";
       const noun = inputs.length ? "more" : hidden === 1 ? "input" : "inputs";
-      root.append(svg("text", { class: "tick", x: LEFT - 14, y: at(inputs.length, lines) + 4, "text-anchor": "end" },
+      const narrow = LEFT < 220;
+      root.append(svg("text", { class: "tick", x: narrow ? 4 : LEFT - 14, y: at(inputs.length, lines) + 4,
+        "text-anchor": narrow ? "start" : "end" },
         `${hidden} ${noun} that ${verb} nothing here`));
     }
     return { root, show };
@@ -105,9 +140,14 @@ const graphs = (() => {
     const seen = new Set(targets.flatMap((target) => target.ancestors.map((ancestor) => action(target, ancestor))));
     const sample = (name) => svg("svg", { viewBox: "0 0 34 10", class: "sample", "aria-hidden": "true" },
       svg("path", { class: `edge on ${name}`, d: "M1 5H33" }));
-    return MEANINGS.filter(([name]) => seen.has(name))
+    const shown = MEANINGS.filter(([name]) => seen.has(name))
       .map(([name, text]) => el("span", { class: "entry" }, sample(name), text));
+    if (targets.some(({ classes }) => classes.length)) {
+      shown.push(el("span", { class: "entry" }, svg("svg", { viewBox: "0 0 34 10", class: "sample",
+        "aria-hidden": "true" }, svg("path", { class: "bracket", d: "M14 1h7v8h-7" })), "any one of these would do"));
+    }
+    return shown;
   }
 
-  return { draw, legend };
+  return { draw, legend, beside };
 })();

@@ -305,10 +305,9 @@ const forebear = (() => {
 
   const far = (a, b) => a.reduce((sum, v, i) => sum + (v - b[i]) ** 2, 0);
 
-  // Whether any row of the data is near this combination of inputs: nearer than rows commonly are to each other.
-  function lonely(target, given) {
+  // Some rows of the data, as a target sees them, and how far apart rows commonly are.
+  function neighbours(target) {
     const law = open(target);
-    if (law.columns.length < 2) return false;
     if (!law.rows) {
       const [rows, width] = twin.rows.shape;
       const numbers = unpack(twin.rows);
@@ -321,12 +320,35 @@ const forebear = (() => {
         o === r ? least : Math.min(least, far(row, other)), Infinity));
       gaps.sort((a, b) => a - b);
       law.gap = gaps[Math.floor(0.99 * (gaps.length - 1))];
+      law.alone = Object.fromEntries(law.inputs.map((place, i) => [law.columns[i].name, Array.from({ length: rows },
+        (_, r) => numbers[r * width + place]).filter(Number.isFinite).sort((a, b) => a - b)]));
     }
+    return law;
+  }
+
+  // Whether no row of the data is near this combination of inputs: nearer than rows commonly are to each other.
+  function lonely(target, given) {
+    const law = neighbours(target);
+    if (law.columns.length < 2) return false;
     const here = features(law.columns, given);
     return law.rows.reduce((least, row) => Math.min(least, far(here, row)), Infinity) > 2.25 * law.gap;
   }
 
+  // As `near_data` of forebear/twin/sweep.py: near in all inputs together, and in one of them alone.
+  function near(target, given, column) {
+    const own = neighbours(target).alone[column.name];
+    if (column.low !== undefined && own.length) {
+      const at = (level) => own[Math.round(level * (own.length - 1))];
+      const value = given[column.name];
+      const least = own.reduce((best, known) => Math.min(best, Math.abs(known - value)), Infinity);
+      if (least > (at(0.95) - at(0.05)) / 16) return false;
+    }
+    return !lonely(target, given);
+  }
+
+  const unit = (target) => twin && Object.hasOwn(twin.laws, target) ? twin.laws[target].unit : "";
   const targets = data.targets.map((target) => target.name);
-  return { data, twin, joint, together, targets, open, quantile, masses, density, outside, lonely, normal: { ndtr, ndtri } };
+  return { data, twin, joint, together, targets, open, quantile, masses, density, outside, lonely, near, far, features,
+    unpack, unit, normal: { ndtr, ndtri } };
 })();
 window.forebear = forebear;

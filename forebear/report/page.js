@@ -22,8 +22,33 @@
     el("span", { "aria-hidden": "true" }, STATES[state][0]), el("span", { class: "hidden" }, state + ": "));
   const pill = (state) => el("span", { class: `pill ${STATES[state][1]}` },
     el("span", { "aria-hidden": "true" }, STATES[state][0] + "\u00a0"), state);
-  const reasons = (target) => target.why.length > 0 &&
-    el("ul", { class: "why" }, target.why.map((reason) => el("li", {}, unbroken(reason))));
+  // Why the verdict is what it is: what speaks against it, or what bears it out.
+  const backing = (target) => target.why.length + target.because.length > 0 && el("ul", { class: "why" },
+    target.why.map((reason) => el("li", {}, unbroken(reason))),
+    target.because.map((parts) => el("li", {}, said(parts))));
+
+  const WORDS = [
+    ["median", /median/, "half of all values lie below it, half above"],
+    ["90% range", /90% range/, "from where 5% of all values lie below to where 5% lie above"],
+    ["two states", /two states|in two/, "the values gather around two places, with few between"],
+    ["mean", /mean/, "the average"],
+    ["chance", /chance/, "how often in a hundred cases"],
+    ["what is left open", /left open/, "how much the target still scatters once the chosen inputs are known"],
+    ["95% limit", /95% limit/, "were there more to explain, 19 samples out of 20 would show it"],
+    ["90% intervals", /90% interval/, "ranges that should hold nine rows out of ten"],
+    ["CRPS", /CRPS/, "how far a whole law lies from what was then observed, in the target's units; less is better"],
+    ["latents", /latents/, "where each row lies in its own law; nothing that matters should show in them"],
+    ["certified", /certified/, "the set passes every test, each input in it is needed, and rows not seen bear it out"],
+    ["cannot tell", /cannot tell/, "it may be right, but these rows leave a doubt, which is named"],
+    ["something is missing", /something is missing/, "the law still depends on what was left out"],
+  ];
+
+  // The words of a part of the page that not everyone uses.
+  function words(element) {
+    const text = element.textContent;
+    const found = WORDS.filter(([, pattern]) => pattern.test(text)).map(([word, , meaning]) => [word, meaning]);
+    return found.length ? evidence.glossary("What the words mean", found) : null;
+  }
 
   // Arrow keys move among the children of a list; one of them is in the tab order.
   function roving(list, items) {
@@ -46,9 +71,7 @@
     const item = (target) => {
       const button = el("button",
         { type: "button", class: "answer", "aria-pressed": "false", onclick: () => select(target.name, true) },
-        badge(target),
-        el("span", { class: "told" }, said(target.sentence),
-          alone && target.why.map((reason) => el("span", { class: "reason" }, unbroken(reason)))));
+        many ? badge(target) : pill(target.state), el("span", { class: "told" }, said(target.headline)));
       button.target = target.name;
       return el("li", {}, button);
     };
@@ -59,7 +82,8 @@
     const taken = data.structure.told && el("p", { class: "muted" }, `Rows were taken as ${data.structure.told}.`);
     if (!many) {
       list.append(...data.targets.map(item));
-      section.append(...[list, taken].filter(Boolean));
+      section.append(...[list, alone && backing(data.targets[0]), taken].filter(Boolean));
+      section.append(...[words(section)].filter(Boolean));
       return;
     }
     const count = (state) => data.targets.filter((target) => target.state === state).length;
@@ -94,6 +118,7 @@
 
   function graph() {
     const section = document.getElementById("graph");
+    section.replaceChildren();
     const used = new Set(data.targets.flatMap((target) => target.ancestors.map((a) => a.name)));
     const whole = data.targets.length <= MOST_TARGETS && used.size <= MOST_INPUTS;
     const legend = el("p", { class: "legend" });
@@ -110,30 +135,47 @@
     if (whole) {
       const idle = data.inputs.filter((name) => !used.has(name));
       const fits = idle.length <= MOST_IDLE;
-      const shown = fits ? data.inputs : data.inputs.filter((name) => used.has(name));
-      const drawn = graphs.draw(data.targets, shown, fits ? 0 : idle.length, select);
+      const swapped = new Set(data.targets.flatMap(({ classes }) => classes.flat()));
+      const shown = graphs.beside(fits ? data.inputs
+        : data.inputs.filter((name) => used.has(name) || swapped.has(name)), data.targets);
+      const drawn = graphs.draw(data.targets, shown, data.inputs.length - shown.length, select);
       put(drawn, data.targets);
-      listeners.push(() => drawn.show(selected));
+      follow = () => drawn.show(selected);
     } else {
-      listeners.push(() => {
+      follow = () => {
         const target = byName.get(selected);
-        const names = target.ancestors.map((ancestor) => ancestor.name);
+        const chosen = target.ancestors.map((ancestor) => ancestor.name);
+        const names = graphs.beside([...new Set([...chosen, ...target.classes.flat()])], [target]);
         const idle = target.path.units.filter((unit) => !names.includes(unit)).length;
         put(graphs.draw([target], names, idle, select), [target]);
-      });
+      };
+      if (selected !== null) follow();
     }
   }
+  let follow = () => {};
+  listeners.push(() => follow());
 
-  const heading = (target) => [el("h1", { class: "target" }, el("span", {}, target.name), " ", pill(target.state)),
-    data.targets.length > 1 && el("p", { class: "lead" }, said(target.sentence)),
-    data.targets.length > 1 && reasons(target), evidence.groups(target)];
+  // On another width figures are drawn anew, so that their letters keep their size.
+  let drawnAt = charts.room(720);
+  function fit() {
+    if (Math.abs(charts.room(720) - drawnAt) < 24) return;
+    drawnAt = charts.room(720);
+    graph();
+    if (selected !== null) detail();
+  }
+  addEventListener("resize", () => requestAnimationFrame(fit));
+
+  // With one target its verdict and what bears it out stand at the top, and nowhere again.
+  const heading = (target, again) => [el("h2", { class: "target" }, el("span", {}, target.name),
+    (data.targets.length > 1 || again) && [" ", pill(target.state)]),
+    again && el("p", { class: "lead" }, said(target.headline)),
+    (data.targets.length > 1 || again) && backing(target), evidence.groups(target)];
 
   const known = (target) => [
-    el("h2", {}, "Evidence"), evidence.certificate(target),
-    el("div", { class: "pair" }, target.effects.length > 0 && evidence.actionsFigure(target),
-      evidence.scoresFigure(target)),
-    el("div", { class: "pair" }, evidence.pathFigure(target), evidence.stepsTable(target)),
+    el("h3", { class: "part" }, "Which inputs are needed"), evidence.certificate(target),
+    target.effects.length > 0 && el("div", { class: "pair" }, evidence.actionsFigure(target)),
     evidence.cost(target), evidence.frequencies(target), evidence.alternatives(target), evidence.calibration(target),
+    evidence.published(target),
   ];
 
   const all = (parts) => parts.flat(3).filter(Boolean);
@@ -143,17 +185,19 @@
     const section = document.getElementById("detail");
     section.setAttribute("aria-label", "Evidence on " + target.name);
     const alone = data.explorer && data.targets.length > 1;
-    const play = [el("h2", {}, alone ? `What if? ${target.name}` : "What if?"), explorer.build(target.name)];
-    section.replaceChildren(...all(data.explorer ? play : [heading(target), play, known(target)]));
+    const play = [el("h3", { class: "part" }, alone ? `What if? ${target.name}` : "What if?"),
+      explorer.build(target.name, target)];
+    section.replaceChildren(...all(data.explorer ? play : [heading(target, false), play, known(target)]));
   }
 
   // On paper nothing can be selected: the evidence on the other targets is there too, unless they are very many.
   function printed() {
     const section = document.getElementById("others");
     addEventListener("beforeprint", () => {
+      fit();
       const others = data.targets.filter((target) => target.name !== selected);
       if (others.length > MOST_PRINTED) return;
-      section.replaceChildren(...others.map((target) => el("section", {}, all([heading(target), known(target)]))));
+      section.replaceChildren(...others.map((target) => el("section", {}, all([heading(target, false), forebear.twin && fans.still(target), known(target)]))));
     });
     addEventListener("afterprint", () => section.replaceChildren());
   }
@@ -163,7 +207,7 @@
     const told = `Every column of the table (${table.rows.length}${unused ? `, ${unused} not used` : ""})`;
     const line = (cell, row) => el("tr", {}, row.map((text) => el(cell, {}, text)));
     return el("details", { class: "columns" }, el("summary", {}, told), table.told && el("p", {}, table.told),
-      el("table", {}, el("thead", {}, line("th", table.head)), el("tbody", {}, table.rows.map((row) => line("td", row)))));
+      charts.scroller("Columns of the table", el("table", {}, el("thead", {}, line("th", table.head)), el("tbody", {}, table.rows.map((row) => line("td", row))))));
   }
 
   function about() {
@@ -175,9 +219,9 @@
     const facts = [["forebear", made.version], ...Object.entries(made.versions)];
     if (made.data) facts.push(["rows", made.data.rows], ["columns used", made.data.columns]);
     facts.push(["seed", made.settings.seed ?? "–"], ["seconds", made.seconds]);
-    section.append(el("p", {}, "To make this again:"), el("pre", {}, el("code", {}, made.call)));
+    section.append(el("p", {}, "To make this again:"), el("pre", { tabindex: 0 }, el("code", {}, made.call)));
     if (made.command) section.append(el("p", {}, "or, on the command line:"),
-      el("pre", {}, el("code", {}, made.command)));
+      el("pre", { tabindex: 0 }, el("code", {}, made.command)));
     section.append(pairs(facts));
     if (made.data) section.append(el("p", { class: "hash" }, "SHA-256 of the columns used: ",
       el("code", {}, made.data.hash)));
@@ -206,6 +250,8 @@
     data.rows === null ? null
       : `${data.rows.toLocaleString("en-US").replace(/,/g, "\u202f")} rows`].filter(Boolean).join(", ");
   answers();
+  // Of a single target the graph says no more than the sentence: it stands behind the evidence.
+  if (data.targets.length === 1) document.getElementById("others").before(document.getElementById("graph"));
   if (!data.explorer) graph();
   if (first) select(first.name);
   if (data.explorer) document.body.classList.add("in-cell");

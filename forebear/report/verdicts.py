@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 
 from forebear.discovery.certificate import Certificate
@@ -31,7 +32,8 @@ def verdict_told(found: Discovery, target: str, evidence: LawEvidence | None = N
     reasons: list[str] = []
     if evidence is not None and evidence.validation is not None:
         scores = evidence.validation.scores.get(target)
-        reasons += [] if scores is None else against(scores, f"{evidence.validation.rows:,} {evidence.judged_on}")
+        rows = evidence.validation.rows
+        reasons += [] if scores is None else against(scores, f"{rows:,} {evidence.judged_on}", rows)
     return contradicted(certificate.verdict, reasons)
 
 
@@ -40,8 +42,8 @@ def speaks_for(certificate: Certificate, found: Discovery, target: str) -> bool:
     return set(certificate.kept) == set(found.ancestors[target]) - set(found.questions[target].always)
 
 
-def against(scores: Scores, rows: str) -> list[str]:
-    """What validation says against a set, in words; `rows` are those that it looked at.
+def against(scores: Scores, rows: str, count: int = 0) -> list[str]:
+    """What validation says against a set, in words; `rows` are those that it looked at, `count` how many.
 
     >>> good = Scores(0.5, (0.4, 0.6), 0.1, 0.1, {}, 0.02, 0.4, 0.3, 0.0, 1.0)
     >>> against(good, "80 rows set aside")
@@ -57,6 +59,9 @@ def against(scores: Scores, rows: str) -> list[str]:
         reasons.append(f"on {rows} the latents still depend on the inputs ({p}): {remedy}")
     if scores.uniformity_p_value < _UNEVEN:
         reasons.append(f"{rows} do not lie evenly in their laws ({p_text(scores.uniformity_p_value)}): {remedy}")
+    short = _too_few_inside(scores, count)
+    if short is not None:
+        reasons.append(f"only {scores.coverage[short]:.0%} of {rows} lie in their {short:.0%} intervals: {remedy}")
     if scores.worse_by is not None and scores.worse_interval is not None:
         lost = Difference(scores.worse_by, *scores.worse_interval)
         if lost.costs(SURE):
@@ -65,6 +70,25 @@ def against(scores: Scores, rows: str) -> list[str]:
                 f"(95% interval {lost.low:.2g} to {lost.high:.2g})"
             )
     return reasons
+
+
+# So many standard errors, and so large a share, below its level is more than chance, and more than anyone would pass
+# over. Intervals that are a little too wide mislead nobody about what was found.
+_SHORT, _SHORT_SHARE = 3.3, 0.03
+
+
+def _too_few_inside(scores: Scores, count: int) -> float | None:
+    """The level of a central interval that holds too few rows, if there is one.
+
+    >>> told = Scores(0.5, (0.4, 0.6), 0.1, 0.1, {0.5: 0.49, 0.9: 0.83}, 0.02, 0.4, 0.3, 0.0, 1.0)
+    >>> _too_few_inside(told, 600), _too_few_inside(told, 60)
+    (0.9, None)
+    """
+    for level, share in scores.coverage.items():
+        error = math.sqrt(level * (1 - level) / max(count, 1))
+        if count and level - share > max(_SHORT * error, _SHORT_SHARE):
+            return level
+    return None
 
 
 def p_text(p_value: float) -> str:

@@ -11,6 +11,7 @@ import numpy as np
 from forebear.errors import InputError
 from forebear.kinds import kind_named
 from forebear.twin.spline import LEAST_SLOPE, LEAST_STEP, SplineModel
+from forebear.twin.sweep import stops, typical
 from forebear.twin.twin import Target, Twin
 
 # Above so many weights they are sent in 16 bits a number, with a scale a column, so that 200 targets fit.
@@ -55,7 +56,7 @@ def twin_numbers(twin: Twin, marginals: Mapping[str, np.ndarray] | None = None) 
         "leastStep": LEAST_STEP,
         "leastSlope": LEAST_SLOPE,
         "activation": twin.model.networks.activation,
-        "columns": [_column(twin, i, start) for i, start in enumerate(_typical(twin))],
+        "columns": [_column(twin, i, start) for i, start in enumerate(typical(twin))],
         "rows": pack(rows),
         "laws": {
             target.name: {
@@ -77,7 +78,7 @@ def joint_numbers(twin: Twin) -> dict[str, Any]:
     put = pack_short if short else pack
     return {
         "targets": list(twin.targets),
-        "columns": [_column(twin, i, start) for i, start in enumerate(_typical(twin))],
+        "columns": [_column(twin, i, start) for i, start in enumerate(typical(twin))],
         "laws": [
             {
                 "weights": [put(layer[i]) for layer in weights],
@@ -92,25 +93,14 @@ def joint_numbers(twin: Twin) -> dict[str, Any]:
     }
 
 
-def _typical(twin: Twin) -> np.ndarray:
-    """The row in the middle of the data: an actual one, since medians of inputs that depend on each other may be far
-    from every row."""
-    if not twin.columns:
-        return np.zeros(0)
-    features = twin.encoder(twin.rows)
-    far = ((features - np.median(features, axis=0)) ** 2).sum(axis=1)
-    whole = ~np.isnan(twin.rows).any(axis=1)
-    if whole.any():
-        return twin.rows[np.argmin(np.where(whole, far, np.inf))]
-    return np.array([own[~np.isnan(own)][0] for own in twin.rows.T])
-
-
 def _present(values: np.ndarray) -> np.ndarray:
     return values[~np.isnan(values)]
 
 
 def _column(twin: Twin, i: int, start: float) -> dict[str, Any]:
     code = twin.columns[i]
+    along, values = stops(twin, i, 2, (0.0, 1.0))
+    few = along == "number" and len(np.unique(_present(twin.rows[:, i]))) == len(values)
     return {
         "name": code.name,
         "scale": code.scale,
@@ -118,6 +108,7 @@ def _column(twin: Twin, i: int, start: float) -> dict[str, Any]:
         "period": code.period,
         "levels": [str(level) for level in code.levels],
         "unit": twin.units.get(code.name, ""),
+        "values": values.tolist() if few else None,
         **kind_named(code.kind).widget(_present(twin.rows[:, i]), code, twin.ranges[i], start),
     }
 

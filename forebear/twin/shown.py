@@ -24,7 +24,7 @@ _MOST_VALUES = 100
 
 def plot_law(twin: Twin, given: Any, target: str | None, ax: Axes | None) -> Axes:
     """The work of `Twin.plot_law`: densities, or bars of probability for a lattice, one look per row of `given`."""
-    name = _target(twin, target)
+    name = target_of(twin, target)
     x = read_matrix(given, twin.columns, "given")
     if not 1 <= len(x) <= MOST_LAWS:
         raise InputError(f"given: a figure shows 1 to {MOST_LAWS} rows, and these are {len(x)}: choose some")
@@ -37,7 +37,8 @@ def plot_law(twin: Twin, given: Any, target: str | None, ax: Axes | None) -> Axe
     return densities_figure(shown, curves, ax)
 
 
-def _target(twin: Twin, target: str | None) -> str:
+def target_of(twin: Twin, target: str | None) -> str:
+    """The target that is meant: the only one where none is named."""
     names = list(twin.targets)
     if target is None:
         if len(names) > 1:

@@ -399,6 +399,23 @@ class Twin:
 
         return plot_law(self, given, target, ax)
 
+    def plot_fan(
+        self, input: str, target: str | None = None, *, given: Any = None, data: Any = None, ax: Axes | None = None
+    ) -> Axes:
+        """The law of one target along one of its inputs: median, middle half and 90% range, the other inputs typical.
+
+        A category has boxes, an angle goes once around; of a target that is a category its probabilities are drawn.
+        Where no row of the training data is near, nothing is drawn.
+
+        Arguments:
+            given: {input: value}, where the others are to stand instead.
+            data: a table with the input and the target, whose rows are drawn as points; `Found.plot_fan` takes its
+                own.
+        """
+        from forebear.twin.fan import plot_fan
+
+        return plot_fan(self, input, target, given, data, ax)
+
     def export(self, file: str | Path) -> None:
         """Write the twin for another program, in the format that the ending names; `.onnx`: see `export_onnx`.
 

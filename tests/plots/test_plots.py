@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import matplotlib.pyplot as plt
 import networkx as nx
@@ -13,9 +14,10 @@ from matplotlib.colors import to_hex
 from matplotlib.patches import Rectangle
 
 from forebear.plots.calibration import calibration_figure, coverage_curve, coverage_figure
+from forebear.plots.fans import LEVELS, Chances, Fan, chances_figure, fan_figure, panels
 from forebear.plots.laws import Bars, Curve, bars_figure, densities_figure
 from forebear.plots.results import Pruning, graph_figure, overview, path_figure, scores_figure
-from forebear.plots.style import GONE, JUMP, KEPT
+from forebear.plots.style import ACTS, GONE, JUMP, KEPT
 
 PRUNING = Pruning("y", ("b", "a"), [(0.1, 0.2, 0.9), (0.1, 0.3, 0.8)], (True, True, False), 1, ("a",))
 
@@ -94,3 +96,84 @@ def test_laws_take_and_return_an_axis() -> None:
     axis = bars_figure("y", ["u", "v"], bars)
     assert sorted(bar.get_height() for bar in _bars(axis)) == [0.2, 0.5, 0.5, 0.8]
     assert densities_figure("y (m)", [curve]).get_xlabel() == "y (m)"
+
+
+def _fan(**fields: Any) -> Fan:
+    at = np.linspace(0, 10, 21)
+    quantiles = at[:, None] + np.array([-2.0, -1.0, 0.0, 1.0, 2.0])
+    rows = np.column_stack([at, at])
+    return Fan("y (m)", "a", at, (), quantiles, np.ones(21, bool), rows)._replace(**fields)
+
+
+def test_a_fan_has_bands_a_median_and_the_rows_of_the_data() -> None:
+    axis = plt.subplots()[1]
+    assert fan_figure(_fan(), axis) is axis and len(LEVELS) == 5
+    points, median = axis.lines
+    assert np.asarray(points.get_xdata()).size == 21
+    assert np.asarray(median.get_ydata()).tolist() == np.linspace(0, 10, 21).tolist()
+    ninety, half = (band.get_paths()[0].vertices for band in axis.collections)
+    assert np.ptp(np.asarray(ninety)[:, 1]) == 14 and np.ptp(np.asarray(half)[:, 1]) == 12
+    assert axis.get_ylabel() == "y (m)" and axis.get_xlabel() == "a"
+
+
+def test_a_fan_is_not_drawn_where_no_data_lies() -> None:
+    seen = np.ones(21, bool)
+    seen[8:14] = False
+    axis = fan_figure(_fan(seen=seen))
+    _, first, second = (np.asarray(line.get_xdata()) for line in axis.lines)
+    assert first.max() < 4 and second.min() >= 7
+
+
+def test_a_law_with_two_peaks_has_two_middles() -> None:
+    sides = np.full((21, 2, 3), np.nan)
+    sides[10:] = np.array([[-3.0, -2.5, -2.0], [2.0, 2.5, 3.0]])
+    axis = fan_figure(_fan(sides=sides))
+    _, whole, lower, upper = (np.asarray(line.get_ydata()) for line in axis.lines)
+    assert np.isnan(whole[10:]).all() and not np.isnan(whole[:10]).any()
+    assert set(lower[10:]) == {-2.5} and set(upper[10:]) == {2.5} and np.isnan(upper[:10]).all()
+
+
+def test_categories_have_boxes_and_angles_go_once_around() -> None:
+    boxes = _fan(at=np.arange(2.0), labels=("u", "v"), quantiles=_fan().quantiles[:2], seen=np.array([True, False]))
+    axis = fan_figure(boxes._replace(rows=np.zeros((0, 2))))
+    assert [tick.get_text() for tick in axis.get_xticklabels()] == ["u", "v"]
+    assert sorted(bar.get_height() for bar in _bars(axis)) == [2, 4], "no row is near v"
+    turn = fan_figure(_fan(at=np.linspace(0, 360, 21), period=360.0))
+    assert turn.get_xticks().tolist() == [0, 90, 180, 270, 360]
+
+
+def test_chances_are_lines_or_bars() -> None:
+    told = Chances("y", "a", np.arange(3.0), (), ("no", "yes"), np.array([[0.9, 0.1], [0.5, 0.5], [0.2, 0.8]]), ALL)
+    assert [np.asarray(line.get_ydata())[2] for line in chances_figure(told).lines] == [0.2, 0.8]
+    assert len(_bars(chances_figure(told._replace(labels=("u", "v", "w"))))) == 6
+
+
+def test_legends_stand_beside_what_is_drawn() -> None:
+    points = np.linspace(-2, 2, 50)
+    curves = [Curve(f"a = {i}", points, np.exp(-(points**2)), np.linspace(-1, 1, 5)) for i in range(3)]
+    pit = np.linspace(0.01, 0.99, 50)
+    for axis in (densities_figure("y", curves), fan_figure(_fan()), coverage_figure({"y": pit, "w": pit})):
+        figure = axis.get_figure(root=True)
+        assert figure is not None
+        figure.draw_without_rendering()
+        legend = axis.get_legend()
+        assert legend is not None
+        box, inside, whole = legend.get_window_extent(), axis.get_window_extent(), figure.bbox
+        assert box.x0 >= inside.x1 - 1 and box.x1 <= whole.x1 + 1 and box.y1 <= whole.y1 + 1, "covers or is cut"
+
+
+def test_edges_look_as_on_the_page() -> None:
+    graph = _graph()
+    graph.add_edge("b", "y", frequency=1.0, by_request=False, acts="scale")
+    axis = graph_figure(graph, ["a", "b", "k"], ["y"])
+    assert [to_hex(patch.get_facecolor()).upper() for patch in axis.patches] == [KEPT, ACTS["scale"][0], GONE]
+    legend = axis.get_legend()
+    assert legend is not None and [text.get_text() for text in legend.get_texts()] == [ACTS["scale"][2]]
+
+
+def test_panels_share_a_legend() -> None:
+    figure = panels([lambda axis: fan_figure(_fan(), axis)] * 4)
+    assert [axis.get_legend() is not None for axis in figure.axes] == [False, False, True, False, False, False]
+
+
+ALL = np.ones(3, bool)

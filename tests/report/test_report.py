@@ -29,7 +29,7 @@ from forebear.discovery.verdict import Verdict
 from forebear.report.evidence import LawEvidence
 from forebear.report.kept import keep_evidence, kept_evidence
 from forebear.report.page import as_data
-from forebear.report.sentences import answers, plain
+from forebear.report.sentences import answers, because, plain
 from forebear.report.verdicts import rows_told, verdict_told
 from forebear.report.weights import pack_short
 from forebear.twin.blend import BlendLaw
@@ -143,6 +143,61 @@ class TestSentences:
         y = Question("y", ("a", "b"), {"a": ("a",)}, ("b",))
         told = sentence(changed(found, questions={**found.questions, "y": y}))
         assert told.startswith("y depends on a, beside b (kept by request); no other candidate is needed")
+
+
+class TestBecause:
+    """What stands behind a verdict is told once, and says nothing that the verdict does not."""
+
+    units = ["a", "b", "c"]
+
+    def told(self, found: fb.Found, evidence: LawEvidence | None = None) -> list[str]:
+        return [plain(part) for part in because(found.record, "y", evidence)]
+
+    def test_certified(self, twin: fb.Twin) -> None:
+        fields = {"classes": (("a", "c"),), "negligible": ("b",), **CERTIFIED}
+        found = made_by_hand(["y", "w"], self.units, {"y": ["a"], "w": ["a", "b"]}, **fields)
+        scores = replace(TestVerdicts.good, coverage={0.9: 0.91}, worse_by=0.0, worse_interval=(-0.01, 0.01))
+        judged = Validation({"y": scores}, np.zeros((80, 1)), 80, exact=False)
+        assert self.told(found, LawEvidence(twin, judged, "rows set aside")) == [
+            "Nothing else in the table is needed: all else could still explain at most 1.4% of what is left open "
+            "(95% limit).",
+            "b shows too, but too weakly to count.",
+            "In the place of a, c would do as well.",
+            "Of 80 rows set aside, 91% lie in their 90% intervals.",
+            "Leaving the other inputs out costs at most 2% of the accuracy there (CRPS).",
+        ]
+
+    def test_nothing_is_borne_out_that_was_contradicted(self, twin: fb.Twin) -> None:
+        found = made_by_hand(["y"], self.units, {"y": ["a"]}, **CERTIFIED)
+        short = replace(TestVerdicts.good, coverage={0.9: 0.7})
+        evidence = LawEvidence(twin, Validation({"y": short}, np.zeros((600, 1)), 600, exact=False), "rows set aside")
+        told = verdict_told(found.record, "y", evidence)
+        assert told is not None and told.word == "cannot tell"
+        assert "only 70% of 600 rows set aside lie in their 90% intervals" in told.reasons[0]
+        assert self.told(found, evidence) == []
+
+    def test_without_a_certificate_or_agreement(self) -> None:
+        plain_rule = made_by_hand(["y"], self.units, {"y": ["a"]}, certified=False)
+        assert "makes no certificate" in self.told(plain_rule)[0]
+        found = made_by_hand(["y"], self.units, {"y": ["a", "b"]}, **CERTIFIED)
+        runs = {"runs": found.runs * 3, "certified": found.certified * 3}
+        split = changed(found, **runs, choices=(*found.choices * 2, {"y": ("a",)}))
+        assert "b was chosen in 2 of 3 runs." in self.told(split)
+        other = changed(split, choices=(found.choices[0], {"y": ("a",)}, {"y": ("a",)}))
+        assert self.told(other)[0].startswith("The runs disagree;")
+        nobody = made_by_hand(["y"], self.units, {}, **CERTIFIED)
+        assert self.told(nobody)[0].startswith("None of the inputs is needed: together they could still explain")
+
+
+def test_without_a_twin_the_page_has_sentences_without_amounts(tmp_path: Path) -> None:
+    made_by_hand(["y", "n"], ["a", "b"], {"y": ["a"]}).report(tmp_path / "r.html")
+    y, n = document(tmp_path / "r.html")["targets"]
+    told = "".join(part if isinstance(part, str) else part["name"] for part in y["headline"])
+    assert told in [f"a {verb} y." for verb in ("moves", "widens or narrows", "changes the shape of")]
+    assert (
+        "".join(p if isinstance(p, str) else p["name"] for p in n["headline"])
+        == "n depends on none of the candidates."
+    )
 
 
 class TestVerdicts:
@@ -344,7 +399,7 @@ def test_nothing_in_the_data_is_markup(tmp_path: Path) -> None:
     body = text.split("</style>")[1]
     assert "hacked=1</" not in body and "<img" not in body and "\u2028" not in text and "\u2029" not in text
     # The blocks are those of the template and no others.
-    assert body.count("<script") == body.count("</script") == 7
+    assert body.count("<script") == body.count("</script") == 8
     for sign in "<>&\u2028\u2029":
         assert sign not in as_data({"x": sign})
 
@@ -355,7 +410,7 @@ def test_the_policy_allows_what_is_in_the_page_and_nothing_else(found: fb.Found,
     policy = html.unescape(re.findall(r'Content-Security-Policy" content="(.*?)"', text)[0])
     assert policy.startswith("default-src 'none'") and "unsafe" not in policy and "http" not in policy
     blocks = re.findall(r"<script>(.*?)</script>", text, re.S) + re.findall(r"<style>(.*?)</style>", text, re.S)
-    assert len(blocks) == 7
+    assert len(blocks) == 8
     for block in blocks:
         assert base64.b64encode(hashlib.sha256(block.encode()).digest()).decode() in policy
         assert "innerHTML" not in block and "insertAdjacentHTML" not in block and "document.write" not in block
@@ -537,10 +592,12 @@ def test_adjacency(found: fb.Found) -> None:
 def test_figures_take_and_return_an_axis(found: fb.Found, twin: fb.Twin) -> None:
     assert found.table is not None
     told = twin.validate(found.table.frame().head(60))
-    rows = found.table.frame(["a", "b"]).head(2)
+    rows, data = found.table.frame(["a", "b"]).head(2), found.table.frame()
     draw: list[Callable[..., Any]] = [
         lambda ax: found.plot_scores("y", ax=ax),
         lambda ax: twin.plot_law(rows, "y", ax=ax),
+        lambda ax: twin.plot_fan("a", "w", data=data, ax=ax),
+        lambda ax: found.plot_fan("w", "b", twin=twin, given={"a": 1.0}, ax=ax),
         lambda ax: told.plot_calibration(ax=ax),
         lambda ax: told.plot_calibration("w", ax=ax),
     ]
@@ -556,6 +613,13 @@ def test_figures_take_and_return_an_axis(found: fb.Found, twin: fb.Twin) -> None
         (lambda f, t: f.plot_scores("z"), "'z' is not a target"),
         (lambda f, t: t.plot_law({"a": [0.0], "b": [0.0]}), "target: this twin has several"),
         (lambda f, t: t.plot_law({"a": [0.0], "b": [0.0]}, "z"), "target: 'z' is not one of this twin"),
+        (lambda f, t: t.plot_fan("b", "y"), "'b' does not shape 'y'"),
+        (lambda f, t: t.plot_fan("z", "w"), "'z' is not an input of this twin"),
+        (lambda f, t: t.plot_fan("a", "w", given={"q": 1.0}), "given: 'q' is not an input"),
+        (lambda f, t: t.plot_fan("a", "w", given=[1.0]), "given must be a dict"),
+        (lambda f, t: t.plot_fan("a", "w", data={"a": [1.0]}), "data: no column 'w'"),
+        (lambda f, t: f.plot_fan("z", twin=t), "'z' is not a target"),
+        (lambda f, t: f.plot_fan("y", twin=t, ax=plt.subplots()[1]), "ax: one axis holds one chart"),
         (lambda f, t: t.plot_law({"a": [0.0] * 9, "b": [0.0] * 9}, "y"), "a figure shows 1 to 5 rows"),
     ],
 )

@@ -1,0 +1,36 @@
+"""Fan charts of a result: its twin, and its table as points."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from forebear.errors import InputError
+from forebear.twin.twin import Twin
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from forebear.api.found import Found
+
+_MOST = 12
+"""charts in a figure"""
+
+
+def fan_charts(
+    found: Found, target: str, name: str | None, given: Any, twin: Twin | None, ax: Axes | None
+) -> Axes | Figure:
+    """The work of `Found.plot_fan`."""
+    from forebear.plots.fans import panels
+
+    found.record.check_target(target)
+    if name is None and ax is not None:
+        raise InputError("ax: one axis holds one chart: name the input as well")
+    law = found.twin(joint=False) if twin is None else twin
+    data = None if found.table is None else found.table.frame()
+    if name is not None:
+        return law.plot_fan(name, target, given=given, data=data, ax=ax)
+    names = law.ancestors.get(target, ())[:_MOST]
+    if not names:
+        raise InputError(f"target: no input shapes '{target}': its law is the same everywhere")
+    return panels([lambda axis, own=own: law.plot_fan(own, target, given=given, data=data, ax=axis) for own in names])
