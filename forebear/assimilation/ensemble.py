@@ -1,11 +1,14 @@
 """The ensemble transform Kalman filter: members move by the law, and are shifted and squeezed to what was seen.
 
-Hunt, Kostelich and Szunyogh (2007): the analysis is a combination of the members, found in the space of the ensemble,
-so that hundreds of states need no large matrix. With weights between states each state has a combination of its own,
-made of the observations near it. The same combination of the members' past is the ensemble Kalman smoother.
+Hunt, Kostelich and Szunyogh (2007): the analysis is a combination of the members, found in the space of the
+ensemble, so that hundreds of states need no large matrix. It is the identity but in the directions of the
+observations, which is all that is computed. With weights between states each state has a combination of its own, made
+of the observations near it. The same combination of the members' past is the ensemble Kalman smoother.
 """
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 import equinox as eqx
 import jax
@@ -37,10 +40,10 @@ def ensemble_filter(
     def analyse(moments: Array, past: Array, y: Array, seen: Array) -> tuple[tuple[Array, Array], Told]:
         now = moments[:, 0, :states]
         mean, apart = centred(plan, now)
-        transform, evidence = _transform(observed, plan, mean, apart, inflation, near, y, seen)
+        change, evidence = _change(observed, plan, mean, apart, inflation, near, y, seen)
         # The states of all remembered moments are combined alike; actions are known and stay.
         own = jnp.concatenate([moments[:, :, :states], past], axis=1)
-        moved = jnp.where(seen.any(), _combined(plan, own, transform), own)
+        moved = jnp.where(seen.any(), _combined(plan, own, change, inflation), own)
         lags = moments.shape[1]
         full = jnp.concatenate([moved[:, :lags], moments[:, :, states:]], axis=2)
         later = jnp.concatenate([moved[:, :1], moved[:, lags:]], axis=1)
@@ -67,7 +70,19 @@ def centred(plan: Plan, values: Float[Array, "members *more states"]) -> tuple[A
     return (first[0] + mean), away - mean
 
 
-def _transform(
+class _Change(NamedTuple):
+    """A combination of deviations X (members, …): shift . X + X + bend diag(squeeze) bend' X; a leading axis of all
+    three, if there is one, is that of the states."""
+
+    shift: Array
+    """(members,)"""
+    bend: Array
+    """(members, observed)"""
+    squeeze: Array
+    """(observed,)"""
+
+
+def _change(
     observed: Observed,
     plan: Plan,
     mean: Array,
@@ -76,22 +91,24 @@ def _transform(
     near: Array | None,
     y: Array,
     seen: Array,
-) -> tuple[Array, Array]:
-    """The combination of deviations (members, members), or one for each state (states, members, members), and the
-    log density of what was seen."""
-    count = len(apart)
+) -> tuple[_Change, Array]:
+    """What the observations of one row do to the members, and their log density."""
+    others = len(apart) - 1
     places = np.array(observed.places)
     spread = jnp.asarray(observed.spread, jnp.float32)
     on = seen.astype(jnp.float32)
     wide = inflation * apart[:, places] / spread * on
     missed = innovations(observed, plan, mean, y) / spread * on
 
-    def combination(weight: Array) -> Array:
+    def combination(weight: Array) -> _Change:
         some = wide * jnp.sqrt(weight)
-        values, vectors = jnp.linalg.eigh(some @ some.T + (count - 1) * jnp.eye(count))
-        shift = vectors @ ((vectors.T @ (some @ (jnp.sqrt(weight) * missed))) / values)
-        squeeze = (vectors * jnp.sqrt((count - 1) / values)) @ vectors.T
-        return inflation * (shift[:, None] + squeeze)
+        values, vectors = jnp.linalg.eigh(some.T @ some)
+        values = jnp.maximum(values, 0.0)
+        bend = some @ vectors
+        shift = bend @ (vectors.T @ (jnp.sqrt(weight) * missed) / (values + others))
+        # (root - 1) / values, without the difference that loses its digits.
+        root = jnp.sqrt(others / (values + others))
+        return _Change(shift, bend, -1.0 / ((values + others) * (1.0 + root)))
 
     told = combination(jnp.ones(len(places))) if near is None else jax.vmap(combination)(near)
     return told, _log_density(wide, missed, spread, on)
@@ -106,8 +123,14 @@ def _log_density(wide: Array, missed: Array, spread: Array, on: Array) -> Array:
     return -0.5 * jnp.sum(white**2) - jnp.sum(jnp.log(jnp.diagonal(root))) - constant
 
 
-def _combined(plan: Plan, values: Float[Array, "members moments states"], transform: Array) -> Array:
+def _combined(
+    plan: Plan, values: Float[Array, "members moments states"], change: _Change, inflation: float
+) -> Float[Array, "members moments states"]:
     mean, apart = centred(plan, values)
-    pattern = "mks,mn->nks" if transform.ndim == 2 else "mks,smn->nks"
-    moved = mean + jnp.einsum(pattern, apart, transform)
+    apart = inflation * apart
+    one = "" if change.shift.ndim == 1 else "s"
+    shift = jnp.einsum(f"{one}m,mks->ks", change.shift, apart)
+    along = jnp.einsum(f"{one}mo,mks->oks", change.bend, apart)
+    squeezed = jnp.einsum(f"{one}mo,{one}o,oks->mks", change.bend, change.squeeze, along)
+    moved = mean + shift + apart + squeezed
     return wrapped(plan, moved.reshape(-1, moved.shape[-1])).reshape(moved.shape)

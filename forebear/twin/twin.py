@@ -389,9 +389,9 @@ class Twin:
         its student (`distil`), which is made on the first call and kept.
 
         Arguments:
-            options: of an FMU: `fmi="2.0"`, the version of the standard (default: "3.0"), `step=`, the time that a
-                step of a rollout takes, `rollout=` and `dynamics=`, whether and how it moves through time (default: as the
-                names of its columns say), `binary=False` for sources alone.
+            options: of an FMU: `fmi="2.0"`, the version of the standard (default: "3.0"); `step=`, the time that a
+                step of a rollout takes; `rollout=` and `dynamics=`, whether and how it moves through time (default:
+                as the names of its columns say); `binary=False` for sources alone.
         """
         export(self, file, **options)
 

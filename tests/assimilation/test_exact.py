@@ -109,12 +109,20 @@ def test_waiting_for_all_rows_is_the_exact_smoother(method: str, particles: int)
 
 
 def test_an_ensemble_with_weights_between_states_leaves_far_ones_alone() -> None:
-    alone = _told("ensemble", 500, near=np.eye(2))
-    whole = _told("ensemble", 500, near=np.ones((2, 2)))
-    plain = _told("ensemble", 500)
-    np.testing.assert_allclose(whole.mean, plain.mean, atol=2e-2)
+    start, nothing, something = pd.DataFrame(PRIOR[:500], columns=["x", "v"]), [np.nan, np.nan], [np.nan, 2.0]
+
+    def ask(seen: list[float], **options: Any) -> np.ndarray:
+        told = fb.assimilate(
+            LINEAR, {"x": seen}, start=start, noise={"x": R}, method="ensemble", particles=500, **options
+        )
+        return told.mean[1]
+
+    blind, plain = ask(nothing), ask(something)
+    whole, own, none = (ask(something, near=near) for near in (np.ones((2, 2)), np.eye(2), np.zeros((2, 2))))
+    assert whole == pytest.approx(plain, abs=1e-4) and abs(plain[1] - blind[1]) > 0.1
     # What is seen of x says nothing of v then.
-    assert alone.filtered.spread[-1, 1] > 1.1 * plain.filtered.spread[-1, 1]
+    assert own == pytest.approx([plain[0], blind[1]], abs=1e-4)
+    assert none == pytest.approx(blind, abs=1e-4)
 
 
 def test_the_ring_is_a_correlation() -> None:
