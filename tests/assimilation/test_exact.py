@@ -75,7 +75,7 @@ STATES, SEEN = _record()
 PRIOR = np.random.default_rng(1).normal(size=(20_000, 2))
 
 
-def _told(method: str, particles: int, **options: Any) -> fb.Assimilated:
+def _told(method: Any, particles: int, **options: Any) -> fb.Assimilated:
     start = pd.DataFrame(PRIOR[:particles], columns=["x", "v"])
     return fb.assimilate(
         LINEAR, {"x": SEEN}, start=start, noise={"x": R}, method=method, particles=particles, seed=2, **options

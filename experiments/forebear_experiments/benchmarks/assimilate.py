@@ -153,7 +153,7 @@ def _lorenz63(rows: int, records: int, length: int, particles: int, seed: int) -
         drift = jnp.stack([SIGMA * (x[1] - x[0]), x[0] * (RHO - x[2]) - x[1], x[0] * x[1] - BETA * x[2]])
         return x + _L63_DT * drift + _L63_NOISE * x * jnp.sqrt(_L63_DT) * jr.normal(key, (3,))
 
-    start = system.table[names].sample(particles, random_state=seed, replace=True).reset_index(drop=True)
+    start = pd.DataFrame(system.table[names]).sample(particles, random_state=seed, replace=True, ignore_index=True)
     return Case(
         "Lorenz-63, x1 alone seen at every tenth row",
         system.table,
@@ -185,7 +185,7 @@ def _lorenz96(rows: int, records: int, length: int, particles: int, seed: int, s
 
     observed = names[::3]
     members = 100
-    start = table[names].sample(members, random_state=seed).reset_index(drop=True)
+    start = pd.DataFrame(table[names]).sample(members, random_state=seed, ignore_index=True)
     near = {name: [names[(i + k) % sites] for k in (-2, -1, 0, 1)] for i, name in enumerate(targets)}
     return Case(
         f"Lorenz-96, {len(observed)} of {sites} sites seen at every tenth row",
