@@ -66,8 +66,8 @@ def assimilate(
 
     >>> walk = Transition(["x"], lambda state, action, key: state + jr.normal(key, state.shape))
     >>> told = assimilate(walk, {"x": [0.0, np.nan, 2.0]}, start={"x": [0.0]}, noise={"x": 0.1}, seed=1)
-    >>> told.mean[:, 0].round().tolist()
-    [0.0, 0.0, 2.0]
+    >>> told.mean.shape, bool(abs(told.mean[2, 0] - 2.0) < 0.1)
+    ((3, 1), True)
     """
     check_whole("particles", particles, 2)
     check_whole("smooth", smooth, 0)

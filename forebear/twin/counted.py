@@ -17,7 +17,7 @@ def counted_latents(seed: int, first: int, draws: int, latents: int) -> Float[np
 
     >>> z = counted_latents(seed=7, first=0, draws=3, latents=2)
     >>> bool((counted_latents(7, 2, 1, 2) == z[2:]).all()), z.round(3).tolist()[0]
-    (True, [-1.182, 0.034])
+    (True, [-0.476, -0.868])
     """
     check_whole("seed", seed, 0)
     check_whole("first", first, 0)

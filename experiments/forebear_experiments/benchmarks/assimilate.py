@@ -177,7 +177,8 @@ def _lorenz96(rows: int, records: int, length: int, particles: int, seed: int, s
     names, targets = [f"x{i + 1}" for i in range(sites)], [f"dx{i + 1}" for i in range(sites)]
     values = np.concatenate([states[:, :-1], np.diff(states, axis=1)], axis=2).reshape(-1, 2 * sites)
     table = pd.DataFrame(values, columns=[*names, *targets])
-    truth = _lorenz96_states(sites, records, length, np.random.default_rng(seed + 1))
+    # Its steps are short, and the filter needs some units of time to find the sites that nobody sees.
+    truth = _lorenz96_states(sites, records, 4 * length, np.random.default_rng(seed + 1))
 
     def move(x: Any, action: Any, key: Any) -> Any:
         drift = (jnp.roll(x, -1) - jnp.roll(x, 2)) * jnp.roll(x, 1) - x + _L96_FORCING
