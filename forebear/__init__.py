@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from forebear.version import __version__ as __version__
 
 if TYPE_CHECKING:
+    from forebear import assimilation as assimilation
     from forebear import control as control
     from forebear import envs as envs
     from forebear import sklearn as sklearn
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     from forebear.api.discover import discover as discover
     from forebear.api.found import Found as Found
     from forebear.api.found import load as load
+    from forebear.assimilation.assimilate import assimilate as assimilate
+    from forebear.assimilation.result import Assimilated as Assimilated
     from forebear.data.checked import Checked as Checked
     from forebear.data.lagged import Lagged as Lagged
     from forebear.data.lagged import lagged as lagged
@@ -57,6 +60,8 @@ _HOMES = {
     "discover": "forebear.api.discover",
     "Found": "forebear.api.found",
     "load": "forebear.api.found",
+    "assimilate": "forebear.assimilation.assimilate",
+    "Assimilated": "forebear.assimilation.result",
     "Path": "forebear.discovery.path",
     "Law": "forebear.flow.sampler",
     "Sampler": "forebear.flow.sampler",
@@ -77,6 +82,7 @@ _HOMES = {
 }
 
 __all__ = [
+    "Assimilated",
     "Certificate",
     "Certified",
     "Checked",
@@ -101,6 +107,8 @@ __all__ = [
     "Sampler",
     "Twin",
     "TwinSettings",
+    "assimilate",
+    "assimilation",
     "check",
     "control",
     "discover",
@@ -114,7 +122,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> object:
-    if name in ("control", "envs", "sklearn", "systems"):
+    if name in ("assimilation", "control", "envs", "sklearn", "systems"):
         return _import_module(f"forebear.{name}")
     if name in _HOMES:
         value = getattr(_import_module(_HOMES[name]), name)

@@ -155,3 +155,17 @@ def test_the_benchmark_takes_dispatch_off_what_a_compiled_step_takes(
     assert {name: alone[name] for name in ("ours_s", "dispatch_us", "compute_us")} == pytest.approx(
         {"ours_s": 3e-4, "dispatch_us": 50, "compute_us": 150}
     )
+
+
+def test_assimilate_finds_hidden_states_and_says_how_well(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The true model beside itself: no twin is trained here."""
+    from forebear_experiments.benchmarks import assimilate
+
+    monkeypatch.setattr(assimilate, "_fitted", lambda case, *rest: case.known)
+    rows = measure("assimilate", rows=1_000, records=2, length=120, settle=40, particles=1_000)["rows"]
+    assert [row["model"] for row in rows] == ["true model", "pruned twin", "unpruned twin"] * 3
+    for row in rows[::3]:
+        # Better than no observations at all, which would be off by a deviation; and calibrated.
+        assert row["rmse"] < 0.85 and 0.75 < row["coverage"] <= 1 and np.isfinite(row["log_evidence"])
+        assert 0.5 < row["rmse"] / row["spread"] < 2
+    assert rows[0]["rmse"] == rows[1]["rmse"]

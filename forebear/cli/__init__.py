@@ -178,6 +178,24 @@ def report(
     run_report(run, out, held_out, laws, parse_whole(seed, "--seed", 0))
 
 
+@app.command(epilog=examples.EXPORT)
+def export(
+    twin: opt.Run,
+    out: opt.Exported,
+    fmi: opt.Fmi = None,
+    step: opt.FmuStep = None,
+    one_step: opt.OneStep = False,
+    binary: opt.Binary = True,
+) -> None:
+    """Write a twin for another program: .fmu for simulators, .c without any runtime, .onnx as a graph.
+
+    A twin that is not distilled is distilled first: what is written is one pass through a small network.
+    """
+    from forebear.cli.exporting import run_export
+
+    run_export(twin, out, fmi, step, one_step, binary)
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; the status is 0 done, 1 failed, 2 bad input, 130 interrupted."""
     for stream in (sys.stdout, sys.stderr):

@@ -87,5 +87,13 @@ ReportOut = Annotated[Path | None, _column("The page; default: report.html in th
 HeldOut = Annotated[Path | None, _column("Rows to judge the laws on, which no twin has seen.", "FILE")]
 Laws = Annotated[bool, Option("--laws/--no-laws", help="With the laws of the targets, to play with.")]
 
+Exported = Annotated[Path, Argument(metavar="OUT", help="The file: .fmu, .c or .onnx.")]
+Fmi = Annotated[str | None, _column("Of a .fmu: version of the standard, 3.0 (the default) or 2.0.", "3.0|2.0")]
+FmuStep = Annotated[str | None, _column("Of a .fmu that moves through time: what a step takes; default: 1.", "TIME")]
+OneStep = Annotated[bool, Option("--one-step", help="Of a .fmu: a draw at each step, whatever the columns' names.")]
+Binary = Annotated[
+    bool, Option("--binary/--no-binary", help="Of a .fmu: compile it for this machine, or leave sources alone.")
+]
+
 DemoOut = Annotated[Path, Option("--out", metavar="DIR", help="Folder for the run and its figure.")]
 Version = Annotated[bool, Option("--version", help="Print the version and stop.")]

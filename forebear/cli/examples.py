@@ -44,3 +44,10 @@ REPORT = f"""{_HEAD}
   forebear report run --out report.html --held-out new.csv
   forebear report run --no-laws
 """
+
+EXPORT = f"""{_HEAD}
+  forebear export run twin.fmu
+  forebear export run twin.fmu --fmi 2.0 --step 0.05
+  forebear export twin twin.c
+  forebear export twin twin.onnx
+"""

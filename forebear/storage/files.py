@@ -71,7 +71,7 @@ def check_output(
     """
     place, name = Path(file), f"{option}{file}"
     if place.suffix.lower() not in endings:
-        *others, last = [e for e in endings if not any(o.startswith(e) for o in endings if o != e)]
+        *others, last = [e for e in endings if not any(o[:-1] == e for o in endings)]
         told = f"{', '.join(others)} or {last}" if others else last
         raise InputError(f"{name}: the ending must be {told}")
     if place.is_dir():

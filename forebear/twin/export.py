@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import fields, is_dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
-from forebear.errors import InputError
+from forebear.errors import InputError, near_miss
 from forebear.storage.files import check_output
-from forebear.twin.onnx_graph import OnnxExporter
+from forebear.twin.fmu import FmuExporter
+from forebear.twin.onnx_graph import OnnxExporter, write_graph
+from forebear.twin.plain_c import CExporter
 
 if TYPE_CHECKING:
     from forebear.twin.twin import Twin
@@ -27,7 +31,10 @@ class Exporter(Protocol):
         ...
 
     def export(self, twin: Twin, file: Path) -> None:
-        """Write the file whole or not at all; refuse a twin that the format cannot hold, in one line."""
+        """Write the file whole or not at all; refuse a twin that the format cannot hold, in one line.
+
+        A format of one pass through a network writes `twin.student`.
+        """
         ...
 
 
@@ -40,18 +47,20 @@ def register(exporter: Exporter) -> None:
 
     >>> register(OnnxExporter())
     >>> sorted(EXPORTERS)
-    ['.onnx']
+    ['.c', '.fmu', '.onnx']
     """
     EXPORTERS[exporter.ending] = exporter
 
 
 register(OnnxExporter())
+register(CExporter())
+register(FmuExporter())
 
 
-def export(twin: Twin, file: str | Path) -> None:
-    """Write a twin in the format that the file's ending names."""
+def export(twin: Twin, file: str | Path, **options: Any) -> None:
+    """Write a twin in the format that the file's ending names; its exporter may have options, as fields."""
     place = check_output(file, tuple(EXPORTERS))
-    exporter = EXPORTERS[place.suffix.lower()]
+    exporter = _with_options(EXPORTERS[place.suffix.lower()], options)
     try:
         exporter.export(twin, place)
     except ModuleNotFoundError as missing:
@@ -61,9 +70,26 @@ def export(twin: Twin, file: str | Path) -> None:
         raise InputError(f"{told}: run `pip install 'forebear[{exporter.needs}]'`") from None
 
 
+def _with_options(exporter: Exporter, options: Mapping[str, Any]) -> Exporter:
+    """The exporter with these fields.
+
+    >>> _with_options(OnnxExporter(), {"fmi": "2.0"})
+    Traceback (most recent call last):
+    forebear.errors.InputError: 'fmi' is not an option of .onnx files, which have none
+    """
+    known = [field.name for field in fields(exporter)] if is_dataclass(exporter) else []
+    for name in options:
+        if name not in known:
+            told = near_miss(name, known) if known else ""
+            which = f": {told}" if known else ", which have none"
+            raise InputError(f"'{name}' is not an option of {exporter.ending} files{which}")
+    return cast(Exporter, replace(cast(Any, exporter), **options)) if options else exporter
+
+
 def export_onnx(twin: Twin, file: str | Path) -> None:
-    """As `export` to a file of any name, which is an ONNX graph."""
+    """Write a distilled twin to a file of any name, which is an ONNX graph."""
     try:
-        OnnxExporter().export(twin, Path(file))
+        import onnx
     except ModuleNotFoundError:
         raise InputError("export_onnx needs the package onnx: run `pip install 'forebear[onnx]'`") from None
+    write_graph(onnx, twin, Path(file))

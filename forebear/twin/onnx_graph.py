@@ -62,18 +62,23 @@ class OnnxExporter:
     needs = "onnx"
 
     def export(self, twin: Twin, file: Path) -> None:
-        """Write the graph of a distilled twin."""
+        """Write the graph of a distilled twin, or of the student of another."""
         import onnx
 
-        if not isinstance(twin.model, SplineModel):
-            raise InputError("only a distilled twin can be exported to ONNX: call twin.distil() first")
-        graph = _Graph(onnx)
-        core = twin.core().params
-        features = _features(graph, twin.encoder)
-        columns = _targets(graph, twin.model, features)
-        outputs = _raw(graph, core.outputs, columns)
-        graph.nodes.append(onnx.helper.make_node("Concat", outputs, ["y"], axis=1))
-        write_bytes(file, _model(graph, twin).SerializeToString())
+        write_graph(onnx, twin.student, file)
+
+
+def write_graph(onnx: Any, twin: Twin, file: Path) -> None:
+    """Write the graph of a distilled twin, with the package onnx."""
+    if not isinstance(twin.model, SplineModel):
+        raise InputError("only a distilled twin can be exported to ONNX: call twin.distil() first")
+    graph = _Graph(onnx)
+    core = twin.core().params
+    features = _features(graph, twin.encoder)
+    columns = _targets(graph, twin.model, features)
+    outputs = _raw(graph, core.outputs, columns)
+    graph.nodes.append(onnx.helper.make_node("Concat", outputs, ["y"], axis=1))
+    write_bytes(file, _model(graph, twin).SerializeToString())
 
 
 def _model(graph: _Graph, twin: Twin) -> Any:

@@ -43,6 +43,7 @@ from forebear.twin.model import TwinModel
 from forebear.twin.move import Rest
 from forebear.twin.rollout import Rollout, rollout
 from forebear.twin.settings import TwinSettings
+from forebear.twin.spline import SplineModel
 from forebear.twin.store import save_twin
 from forebear.twin.validate import Validation, validate
 
@@ -307,7 +308,7 @@ class Twin:
         trees: of a blend this is the core of its student (`distil`), which is made on the first call and kept.
         """
         if isinstance(self.model, BlendLaw):
-            return self._student.core()
+            return self.student.core()
         self.demand("networks", "core, for rollouts, environments and planners,")
         return self._core
 
@@ -416,12 +417,19 @@ class Twin:
 
         return plot_fan(self, input, target, given, data, ax)
 
-    def export(self, file: str | Path) -> None:
-        """Write the twin for another program, in the format that the ending names; `.onnx`: see `export_onnx`.
+    def export(self, file: str | Path, **options: Any) -> None:
+        """Write the twin for another program, in the format that the ending names.
 
-        Of a blend its student is written (`distil`), which is made on the first call and kept.
+        `.c` is C99 without any runtime, `.fmu` a unit for simulators by the FMI standard, `.onnx` a graph as
+        `export_onnx` writes it. What is written is one pass through a small network: of a twin that is not distilled
+        its student (`distil`), which is made on the first call and kept.
+
+        Arguments:
+            options: of an FMU: `fmi="2.0"`, the version of the standard (default: "3.0"); `step=`, the time that a
+                step of a rollout takes; `rollout=` and `dynamics=`, whether and how it moves through time (default:
+                as the names of its columns say); `binary=False` for sources alone.
         """
-        export(self._student if isinstance(self.model, BlendLaw) else self, file)
+        export(self, file, **options)
 
     def export_onnx(self, file: str | Path) -> None:
         """Write a distilled twin, or the student of a blend, as an ONNX graph; needs the extra `onnx`.
@@ -430,7 +438,7 @@ class Twin:
         its output is y (rows, targets). All are single precision.
         """
         if isinstance(self.model, BlendLaw):
-            self._student.export_onnx(file)
+            self.student.export_onnx(file)
             return
         self.demand("networks", "export_onnx")
         self.demand("pull", "export_onnx")
@@ -485,8 +493,9 @@ class Twin:
         return "pull" not in self.law.lacks and (self.joint or self.law_rises)
 
     @cached_property
-    def _student(self) -> Twin:
-        return self.distil(progress=False)
+    def student(self) -> Twin:
+        """The twin itself if it is distilled, or what `distil` makes of it, which is kept."""
+        return self if isinstance(self.model, SplineModel) else self.distil(progress=False)
 
     @cached_property
     def _core(self) -> Core:

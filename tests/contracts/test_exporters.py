@@ -11,12 +11,14 @@ import jax.numpy as jnp
 import numpy as np
 import pandas as pd
 import pytest
+from native import Law, compiler, simulated
 from skeletons import skeleton
 from toys import toy_twin
 
 import forebear as fb
 from forebear.storage import files as files_module
 from forebear.twin import export as exports
+from forebear.twin.counted import counted_latents
 from forebear.twin.export import EXPORTERS, Exporter, register
 from forebear.twin.twin import Twin
 
@@ -63,7 +65,27 @@ def _csv(file: Path, twin: Twin) -> tuple[np.ndarray, np.ndarray]:
     return some[list(twin.targets)].to_numpy(), np.array(ours)
 
 
-READERS: dict[str, Callable[[Path, Twin], tuple[np.ndarray, np.ndarray]]] = {".onnx": _onnx, ".csv": _csv}
+def _plain_c(file: Path, twin: Twin) -> tuple[np.ndarray, np.ndarray]:
+    z = 2 * np.random.default_rng(1).normal(size=(100, len(twin.targets)))
+    return Law(file, len(twin.targets)).push(twin.rows[:100], z), twin.at_latents(twin.rows[:100], z[None])[0]
+
+
+def _fmu(file: Path, twin: Twin) -> tuple[np.ndarray, np.ndarray]:
+    compiler()
+    columns = {"time": np.arange(100.0), **dict(zip(twin.inputs, twin.rows[:100].T, strict=True))}
+    signals = {name: values.tolist() for name, values in columns.items()}
+    problems, told = simulated(file, 99.0, start={"seed": 1}, signals=signals)
+    assert problems == []
+    z = counted_latents(1, 1, 99, len(twin.targets))
+    return np.stack([told[name][1:] for name in twin.targets], axis=1), twin.at_latents(twin.rows[:99], z[None])[0]
+
+
+READERS: dict[str, Callable[[Path, Twin], tuple[np.ndarray, np.ndarray]]] = {
+    ".onnx": _onnx,
+    ".c": _plain_c,
+    ".fmu": _fmu,
+    ".csv": _csv,
+}
 """by ending: what the file computes somewhere, and what the twin computes there"""
 
 
@@ -121,7 +143,7 @@ def test_names_the_extra_that_is_missing(ending: str, tmp_path: Path, monkeypatc
 
 @pytest.mark.parametrize("name", ["twin.xyz", "twin", "twin.onnx.gz"])
 def test_other_endings_are_refused_in_one_line(name: str, tmp_path: Path) -> None:
-    with pytest.raises(fb.InputError, match=r"the ending must be \.onnx or \.csv$") as told:
+    with pytest.raises(fb.InputError, match=r"the ending must be \.onnx, \.c, \.fmu or \.csv$") as told:
         _twin("one target").export(tmp_path / name)
     assert "\n" not in str(told.value) and not list(tmp_path.iterdir())
 
@@ -129,3 +151,5 @@ def test_other_endings_are_refused_in_one_line(name: str, tmp_path: Path) -> Non
 def _needed(ending: str) -> None:
     if (extra := ALL[ending].needs) is not None:
         pytest.importorskip(extra)
+    if ending == ".fmu":
+        compiler()

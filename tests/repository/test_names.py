@@ -9,7 +9,7 @@ from pathlib import Path
 
 import forebear
 
-MODULES = {"control", "envs", "sklearn", "systems"}
+MODULES = {"assimilation", "control", "envs", "sklearn", "systems"}
 
 
 def _told_to_type_checkers() -> dict[str, str]:

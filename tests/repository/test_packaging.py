@@ -95,7 +95,14 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.slow
 def test_wheel_and_archive_hold_what_they_should(built: Path) -> None:
     names = _inside(built, "forebear-*.whl")
-    expected = ["py.typed", "examples/rig.csv", "report/page.html", "report/page.css", "report/law.js"]
+    expected = [
+        "py.typed",
+        "examples/rig.csv",
+        "report/page.html",
+        "report/page.css",
+        "report/law.js",
+        "twin/c/fmu.c",
+    ]
     assert [name for name in expected if f"forebear/{name}" not in names] == []
     assert any(name.endswith("licenses/LICENSE") for name in names)
     # What users run, and nothing else: no tests, no pages, no experiments.

@@ -30,10 +30,10 @@ def toy_twin(
     used = {name for names in ancestors.values() for name in names}
     names = [name for name in frame.columns if name in used]
     periods = {name: period for name, period in (periodic or {}).items() if name in used}
-    table = read_columns(frame, "the table", [*names, *ancestors], periods)
+    table = read_columns(frame, "the table", dict.fromkeys([*names, *ancestors]), periods, gaps=True)
     codes = tuple(ColumnCode.of(table.columns[name]) for name in names)
     values = [table.columns[name].values for name in names]
-    ranges = [kind_named(code.kind).range(v) for code, v in zip(codes, values, strict=True)]
+    ranges = [kind_named(code.kind).range(v[~np.isnan(v)]) for code, v in zip(codes, values, strict=True)]
     targets = [
         Target(name, Dequantiser("continuous"), float(np.mean(frame[name])), float(np.std(frame[name])))
         for name in ancestors

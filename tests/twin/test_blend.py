@@ -181,7 +181,7 @@ def _onnx_says(file: Path, x: np.ndarray, z: np.ndarray) -> np.ndarray:
 def test_its_onnx_graph_is_that_of_its_student(quick: Twin, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     student = quick.distil(rows=256, steps=50, progress=False)
     own = replace(quick)
-    monkeypatch.setitem(own.__dict__, "_student", student)
+    monkeypatch.setitem(own.__dict__, "student", student)
     own.export(tmp_path / "twin.onnx")
     own.export_onnx(tmp_path / "again")
     z = np.array([[-1.0], [0.0], [2.0]])
