@@ -95,7 +95,9 @@ def test_a_discovery_is_refused_before_it_starts(monkeypatch: pytest.MonkeyPatch
         fb.discover(table, "y", distilled=10_000, **options)
 
 
-def test_files_that_a_container_has_read_do_not_count_as_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_files_that_a_container_has_read_do_not_count_as_used(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The system gives them back when memory is asked for; a long loop over files would end in a refusal else."""
     (tmp_path / "memory.max").write_text("1000000\n")
     (tmp_path / "memory.current").write_text("990000\n")
