@@ -50,7 +50,7 @@ def monitor(twin: Twin, rows: Any, *, reference: Any, level: float, margin: floa
     twin.demand("pull", "monitor")
     others = list(twin.reference.others)
     table = read_new(twin, rows, others)
-    known = _known(twin, reference, seed)
+    known = known_rows(twin, reference, seed)
     notes = []
     if known is None:
         margin = max(margin, UNKNOWN_MARGIN)
@@ -124,7 +124,7 @@ class Known:
     groups: np.ndarray | None
 
 
-def _known(twin: Twin, reference: Any, seed: int) -> Known | None:
+def known_rows(twin: Twin, reference: Any, seed: int) -> Known | None:
     """The user's own reference rows, or those that were set aside; None where there are too few."""
     if reference is None:
         kept = twin.reference
@@ -147,16 +147,7 @@ def _known(twin: Twin, reference: Any, seed: int) -> Known | None:
 
 def batch_of(twin: Twin, table: NewTable, inside: np.ndarray, own: Latents, known: Known | None) -> Batch:
     """What is judged: latents and inputs of both sides as plain arrays."""
-    codes: dict[str, ColumnCode] = {c.name: c for c in (*twin.columns, *twin.reference.others)}
-    # Where the twin is taken at its word, its training inputs say on which scale new ones are looked at.
-    before = twin.rows if known is None else known.x
-    inputs = [_input(codes[name], before[:, place], table.x[inside, place]) for place, name in enumerate(twin.inputs)]
-    if known is not None:
-        inputs += [
-            _input(codes[name], known.other[name], cells[inside])
-            for name, cells in table.other.items()
-            if name in known.other
-        ]
+    inputs = inputs_of(twin, known, table.x[inside], {name: cells[inside] for name, cells in table.other.items()})
     z = np.zeros((0, len(twin.outputs))) if known is None else known.z
     return Batch(
         twin.targets,
@@ -171,6 +162,19 @@ def batch_of(twin: Twin, table: NewTable, inside: np.ndarray, own: Latents, know
         None if known is None else known.groups,
         None if known is None or known.groups is None else _groups(twin, table, inside),
     )
+
+
+def inputs_of(twin: Twin, known: Known | None, x: np.ndarray, other: dict[str, np.ndarray]) -> list[Input]:
+    """The twin's inputs, and the columns beside them that both sides have."""
+    codes: dict[str, ColumnCode] = {c.name: c for c in (*twin.columns, *twin.reference.others)}
+    # Where the twin is taken at its word, its training inputs say on which scale new ones are looked at.
+    before = twin.rows if known is None else known.x
+    inputs = [_input(codes[name], before[:, place], x[:, place]) for place, name in enumerate(twin.inputs)]
+    if known is None:
+        return inputs
+    return inputs + [
+        _input(codes[name], known.other[name], cells) for name, cells in other.items() if name in known.other
+    ]
 
 
 def _input(code: ColumnCode, known: np.ndarray, new: np.ndarray) -> Input:

@@ -50,6 +50,7 @@ from forebear.twin.validate import Validation, validate
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from forebear.twin.watching import Watch
     from forebear.watch.result import Monitored
 
 
@@ -418,6 +419,49 @@ class Twin:
         ('changed', ('a',))
         """
         return monitor(self, rows, reference=reference, level=level, margin=margin, seed=seed)
+
+    def watch(
+        self,
+        *,
+        state: str | Path | None = None,
+        reference: Any = None,
+        level: float = 0.05,
+        margin: float = 0.05,
+        memory: int | None = None,
+        seed: int = 0,
+    ) -> Watch:
+        """Watch the laws while rows come in: `monitor` for a stream, which may be looked at as often as one likes.
+
+        All looks together, over the whole life of the watch, have a chance of at most `level` of a false alarm.
+
+        Arguments:
+            state: a file that `Watch.save` wrote, to go on from there.
+            reference: as in `monitor`.
+            level: chance of a false alarm, ever, over all targets.
+            margin: as in `monitor`.
+            memory: rows that are averaged before they are looked at, because they remember those before them; None
+                goes by the rows that were set aside.
+            seed: as in `monitor`.
+
+        >>> import pandas as pd, forebear as fb
+        >>> rng = np.random.default_rng(0)
+        >>> def rows(n, more=0.0):
+        ...     table = pd.DataFrame(rng.normal(size=(n, 2)), columns=["a", "b"])
+        ...     return table.assign(y=table["b"] + more * table["a"] + rng.normal(size=n))
+        >>> found = fb.discover(rows(2_000), "y", rule=lambda path: ["b"], steps=50, distilled=200, folds=1)
+        >>> watch = found.twin(steps=300, width=16, depth=2).watch()
+        >>> watch.add(rows(500)).verdict, watch.add(rows(500)).verdict
+        ('holds', 'holds')
+        >>> told = watch.add(rows(1_000, more=0.8))
+        >>> told.verdict, told.targets["y"].follows
+        ('changed', ('a',))
+        """
+        from forebear.twin.watching import Watch
+
+        watch = Watch(self, reference, level, margin, memory, seed)
+        if state is not None:
+            watch.restore(state)
+        return watch
 
     def plot_law(self, given: Any, target: str | None = None, ax: Axes | None = None) -> Axes:
         """The law of one target at up to five rows of inputs: density, or probabilities; medians and the middle 50%

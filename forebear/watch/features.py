@@ -67,6 +67,10 @@ class InputFeatures:
     new: Float[np.ndarray, "rows some"]
     shares: Float[np.ndarray, " some"]
 
+    def part(self, rows: slice) -> InputFeatures:
+        """With some of the new rows."""
+        return InputFeatures(self.name, self.known, self.new[rows], self.shares)
+
 
 def features_of(one: Input) -> InputFeatures:
     """Polynomials of the rank among the known values, waves of an angle, indicators of labels; of a column with gaps
