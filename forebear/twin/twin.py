@@ -439,8 +439,8 @@ class Twin:
             reference: as in `monitor`.
             level: chance of a false alarm, ever, over all targets.
             margin: as in `monitor`.
-            memory: rows that are averaged before they are looked at, because they remember those before them; None
-                goes by the rows that were set aside.
+            memory: how many rows are worth one, where they remember those before them; None goes by the rows that
+                were set aside.
             seed: as in `monitor`.
 
         >>> import pandas as pd, forebear as fb

@@ -16,9 +16,9 @@ from forebear.twin.intervals import check_level
 from forebear.twin.monitor import UNKNOWN_MARGIN, check_margin, inputs_of, known_rows, latents_of
 from forebear.twin.new_rows import read_new
 from forebear.watch.features import ORDERS, InputFeatures, features_of, scores
-from forebear.watch.misfit import Misfit, design_of, misfit_of, no_misfit
+from forebear.watch.misfit import Misfit, misfit_of, no_misfit
 from forebear.watch.result import CHANGED, HOLDS
-from forebear.watch.stream import Bets, Wealth, average_of
+from forebear.watch.stream import Bets, Wealth, factor_of
 
 if TYPE_CHECKING:
     from forebear.twin.twin import Twin
@@ -89,13 +89,13 @@ class Watch:
         self._waiting: tuple[np.ndarray, np.ndarray, np.ndarray] = empty
         self._waiting_numbers: list[int] = []
         misfits = [self._misfit(place) for place in range(len(twin.outputs))]
-        average = memory or max(average_of(misfit) for misfit in misfits)
+        factor = memory or max(factor_of(misfit) for misfit in misfits)
         if self._known is not None and self._known.groups is not None and memory is None:
             # Rows of a group share something: a group is as good as one row.
-            average = max(average, -(-len(self._known.groups) // (int(self._known.groups.max()) + 1)))
+            factor = max(factor, len(self._known.groups) / (int(self._known.groups.max()) + 1))
         bets = Bets.of(self._features(empty[0], empty[2]))
         share = level / len(misfits)
-        self._laws = [Wealth(bets, misfit, share, margin, average) for misfit in misfits]
+        self._laws = [Wealth(bets, misfit, share, margin, float(factor)) for misfit in misfits]
 
     def __repr__(self) -> str:
         now = self.now()
@@ -105,10 +105,15 @@ class Watch:
     def _misfit(self, place: int) -> Misfit:
         if self._known is None:
             return no_misfit(1, ORDERS)
-        known = self._known
         features = self._features(np.zeros((0, len(self.twin.inputs))), np.zeros((0, len(self._names))))
+        return self._fitted(features, place, 0)[0]
+
+    def _fitted(self, features: list[InputFeatures], place: int, rows: int) -> tuple[Misfit, np.ndarray]:
+        """The misfit of one law, which is always the same, and the design of new rows."""
+        known = self._known
+        assert known is not None
         own, others = self._divided(features, place)
-        return misfit_of(scores(known.z[:, place]), own, others, 0, known.ordered, known.groups)[0]
+        return misfit_of(scores(known.z[:, place]), own, others, rows, known.ordered, known.groups)
 
     def _features(self, x: np.ndarray, other: np.ndarray) -> list[InputFeatures]:
         """Of all inputs, those without any left out."""
@@ -160,7 +165,7 @@ class Watch:
             if self._known is None:
                 design = np.ones((len(z), 1))
             else:
-                design = design_of(*self._divided(features, place), len(self._known.z), len(z))[1]
+                design = self._fitted(features, place, len(z))[1]
             for start in range(0, len(z), self.block):
                 part = slice(start, start + self.block)
                 law.add(z[part, place], [one.part(part) for one in features], design[part])

@@ -114,7 +114,7 @@ def _contrasts(
     parts = own**2 / freedom + known**2 / np.maximum(misfit.freedom, 1.0)[:, None]
     freedom = np.clip(whole**2 / np.maximum(parts, 1e-300), 1.0, 1e6)
     error = np.sqrt(whole)
-    beyond = np.maximum(np.abs(mean) - margin, 0.0) / np.maximum(error, 1e-12)
+    beyond = np.maximum(np.abs(mean) - margin - misfit.doubt[:, None], 0.0) / np.maximum(error, 1e-12)
     p_value = np.where(error > 1e-9, np.minimum(1.0, 2 * student.sf(beyond, freedom)), 1.0)
     return Contrasts(mean, error, p_value)
 

@@ -7,7 +7,7 @@ has seen; what the regression says is taken out of new rows, and its own error e
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from jaxtyping import Float
@@ -19,6 +19,8 @@ from forebear.watch.memory import inflation, memory
 # features, then the first feature of other columns.
 _ROWS_PER_FEATURE = 12
 _RIDGE = 1e-3
+# Of the misfit's own spread over the known rows, the share that it may be off by where other inputs come.
+_DOUBT = 0.5
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,6 +36,9 @@ class Misfit:
     """the memory of what is left"""
     groups: np.ndarray | None = None
     """(known,) rows that hang together"""
+    doubt: np.ndarray = field(default_factory=lambda: np.zeros(1))
+    """(orders,) what a mean may be off by although the misfit was taken out: a share of how much the misfit itself
+    varies, since a regression that finds so much has not found all"""
 
     @property
     def rows(self) -> int:
@@ -67,11 +72,11 @@ def _summed(values: Float[np.ndarray, "rows some"], groups: np.ndarray, count: i
 
 
 def design_of(
-    own: list[InputFeatures], others: list[InputFeatures], known: int, rows: int
+    own: list[InputFeatures], others: list[InputFeatures], known: int, rows: int, worth: float
 ) -> tuple[Float[np.ndarray, "known features"], Float[np.ndarray, "rows features"]]:
-    """A one, features of the twin's inputs, products of two, and one feature of every other column, as many as the
-    known rows can tell: for known rows, and for new ones."""
-    room = max(1, known // _ROWS_PER_FEATURE - 1)
+    """A one, features of the twin's inputs, products of two, and one feature of every other column, as many as so
+    many independent rows can tell: for known rows, and for new ones."""
+    room = max(1, int(worth) // _ROWS_PER_FEATURE - 1)
     left, right = [], []
     for curve in range(max((one.known.shape[1] for one in own), default=0)):
         for one in own:
@@ -106,7 +111,9 @@ def fit_misfit(
     lever = np.einsum("rf,fg,rg->r", design, inverse, design) / rows
     left = (scores - design @ weights) / (1 - np.minimum(lever, 0.5))[:, None]
     slow = memory(left) if ordered else np.zeros((scores.shape[1], 1))
-    return Misfit(weights, inverse, design, left, slow, groups)
+    found = Misfit(weights, inverse, design, left, slow, groups)
+    spread = (design @ weights).var(axis=0) - found.variance(design - design.mean(axis=0)).mean(axis=1)
+    return replace(found, doubt=_DOUBT * np.sqrt(spread.clip(0)))
 
 
 def misfit_of(
@@ -121,7 +128,8 @@ def misfit_of(
     word."""
     if not len(known):
         return no_misfit(1, known.shape[1]), np.ones((rows, 1))
-    known_design, design = design_of(own, others, len(known), rows)
+    worth = len(known) / float(inflation(memory(known))[:, 0].max()) if ordered else len(known)
+    known_design, design = design_of(own, others, len(known), rows, worth)
     return fit_misfit(known, known_design, ordered, groups), design
 
 
@@ -134,4 +142,5 @@ def no_misfit(features: int, orders: int) -> Misfit:
         none,
         np.zeros((0, orders)),
         np.zeros((orders, 1)),
+        doubt=np.zeros(orders),
     )

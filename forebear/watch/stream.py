@@ -7,9 +7,9 @@ wealth of a law that holds ever reaches 1/p with probability p at most, however 
 Shafer and Vovk 2019, Ramdas and others 2023). `bound` is what the known rows leave open about the mean, with a fifth
 of the error, and the margin.
 
-Rows that remember those before them are averaged over four times their memory first. Within a block the bound is that
-of the block's mean: the mean of the factors is then at most 1, and so is their product (geometric beside arithmetic
-mean).
+Within a block the bound is that of the block's mean: the mean of the factors is then at most 1, and so is their
+product (geometric beside arithmetic mean). Rows that remember those before them are bet on in blocks of ten times
+their memory, each as one normal value: there the promise holds nearly, not exactly.
 """
 
 from __future__ import annotations
@@ -26,10 +26,13 @@ from forebear.watch.features import ORDERS, InputFeatures, scores
 from forebear.watch.memory import inflation
 from forebear.watch.misfit import Misfit
 
-# The smallest block in rows, averages in a block at least, and rows that are averaged for each row of memory.
-_BLOCK, _AVERAGES, _PER_MEMORY = 25, 5, 4.0
+# The smallest block in rows, and rows of a block for each row of memory: blocks then hardly know of one another, and
+# the slack of their variance allows for what they do.
+_BLOCK, _PER_MEMORY, _SLACK = 25, 10.0, 1.3
 _STAKES = np.array([0.04, 0.12, 0.36, 0.9])
 """as shares of the largest stake that cannot ruin"""
+_LEANS = np.array([0.3, 0.7, 1.5, 3.0])
+"""the same for blocks, in deviations"""
 # Share of the error for what the known rows leave open; curves and orders of an input that are bet on.
 _OF_KNOWN, _CURVES, _ORDERS_OF_INPUTS = 0.2, 2, 2
 _REACH = 2.0
@@ -67,12 +70,6 @@ class Bets:
         places = table[:, :3].astype(int)
         return cls(places[:, 0], places[:, 1], places[:, 2], tuple(one.name for one in features), weights)
 
-    def values(
-        self, left: Float[np.ndarray, "rows orders"], features: list[InputFeatures]
-    ) -> Float[np.ndarray, "rows functions"]:
-        """h(x) (score - misfit) of each row, within bounds."""
-        return _held(left)[:, self.orders] * self.functions(features, len(left))
-
     def functions(self, features: list[InputFeatures], rows: int) -> Float[np.ndarray, "rows functions"]:
         """h(x) of each row."""
         ones = np.ones(rows)
@@ -107,8 +104,8 @@ class Wealth:
     level: float
     """chance that the wealth ever says "changed" while the law holds"""
     margin: float
-    average: int = 1
-    """rows that are averaged before they are bet on"""
+    factor: float = 1.0
+    """how many rows are worth one; 1: each is bet on alone"""
     blocks: int = 0
     running: np.ndarray | None = None
     """(functions, signs, stakes) wealth of all bets that have started, times their share"""
@@ -122,7 +119,7 @@ class Wealth:
     @property
     def block(self) -> int:
         """Rows of a block."""
-        return block_of(self.average)
+        return block_of(self.factor)
 
     @property
     def threshold(self) -> float:
@@ -143,16 +140,17 @@ class Wealth:
         """One whole block."""
         left = scores(z) - design @ self.misfit.weights
         functions = self.bets.functions(features, len(z))
-        means = self.bets.values(left, features).reshape(-1, self.average, len(self.bets.orders)).mean(axis=1)
-        open_part = self.misfit.variance(functions.T @ design / len(z))[self.bets.orders, np.arange(len(means[0]))]
+        values = _held(left)[:, self.bets.orders] * functions
+        open_part = self.misfit.variance(functions.T @ design / len(z))[self.bets.orders, np.arange(values.shape[1])]
         # Both signs of every function share the error of the known rows.
         spent = _OF_KNOWN * self.level / (2 * len(self.bets.orders))
-        bound = self.margin + float(-ndtri(spent)) * np.sqrt(open_part)
-        stakes = _STAKES / (self.bets.reach + bound)[:, None]
-        signs = np.array([1.0, -1.0])[:, None, None]
-        gains = signs * means.T[None, :, :] - bound[None, :, None]
-        logs = np.log1p(stakes[None, :, :, None] * gains[:, :, None, :]).sum(axis=-1)
-        self._count(np.moveaxis(logs, 0, 1))
+        bound = self.margin + self.misfit.doubt[self.bets.orders] + float(-ndtri(spent)) * np.sqrt(open_part)
+        if self.factor == 1.0:
+            self._count(_row_by_row(values, bound, self.bets.reach))
+        else:
+            spread = np.square(self.misfit.left).mean(axis=0) if self.misfit.rows else np.ones(ORDERS)
+            variance = spread[self.bets.orders] * np.square(functions).mean(axis=0) * self.factor / len(z)
+            self._count(_as_one(values.mean(axis=0), bound, _SLACK * variance))
 
     def _count(self, logs: Float[np.ndarray, "functions signs stakes"]) -> None:
         self.blocks += 1
@@ -202,18 +200,34 @@ class Wealth:
         self.follows = tuple(state["follows"])
 
 
-def block_of(average: int) -> int:
-    """Rows of a block: whole averages."""
-    return average * max(_AVERAGES, -(-_BLOCK // average))
+def _row_by_row(values: np.ndarray, bound: np.ndarray, reach: np.ndarray) -> np.ndarray:
+    """Log factors (functions, signs, stakes) of rows that are independent: exact, whatever their law."""
+    stakes = _STAKES / (reach + bound)[:, None]
+    signs = np.array([1.0, -1.0])
+    gains = values.T[:, None, :] * signs[None, :, None] - bound[:, None, None]
+    return np.log1p(stakes[:, None, :, None] * gains[:, :, None, :]).sum(axis=-1)
 
 
-def average_of(misfit: Misfit) -> int:
-    """Rows that have to be averaged, by the memory of the known rows.
+def _as_one(mean: np.ndarray, bound: np.ndarray, variance: np.ndarray) -> np.ndarray:
+    """Log factors of a block that counts as one normal value, as many rows that remember one another do nearly."""
+    deviation = np.sqrt(np.maximum(variance, 1e-12))
+    away = (mean[:, None] * np.array([1.0, -1.0]) - bound[:, None]) / deviation[:, None]
+    return _LEANS * away[:, :, None] - _LEANS**2 / 2
 
-    Independent rows need none.
+
+def block_of(factor: float) -> int:
+    """Rows of a block: many times their memory.
+
+    >>> block_of(1.0), block_of(19.0)
+    (25, 190)
     """
+    return max(_BLOCK, int(np.ceil(_PER_MEMORY * factor)))
+
+
+def factor_of(misfit: Misfit) -> float:
+    """How many rows are worth one, by the memory of the known rows."""
     factor = float(inflation(misfit.slow)[:2].max())
-    return 1 if factor < 1.05 else int(np.ceil(_PER_MEMORY * factor))
+    return 1.0 if factor < 1.05 else factor
 
 
 def _prior(block: int) -> float:
