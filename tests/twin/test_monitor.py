@@ -190,3 +190,36 @@ def test_bad_rows(twin: fb.Twin) -> None:
         twin.monitor(rows.rename(columns={"a": "A"}))
     with pytest.raises(InputError, match="column 'a' must hold numbers but holds labels such as 'high'"):
         twin.monitor(rows.assign(a="high"))
+
+
+def test_a_watch_sees_the_same_in_any_portions(twin: fb.Twin, tmp_path: Path) -> None:
+    rows = pd.concat([rig(500, 6), rig(900, 7, lambda t: 0.9 * t["a"])], ignore_index=True)
+    whole = twin.watch()
+    told = whole.add(rows)
+    assert told.verdict == "changed" and told.targets["y"].follows == ("a",) and told.targets["z"].verdict == "holds"
+    assert abs((told.targets["y"].since or 0) - 500) < 120
+    portions = twin.watch()
+    for start in range(0, len(rows), 37):
+        portions.add(rows[start : start + 37])
+        if start == 370:
+            portions.save(tmp_path / "watch.json")
+            portions = twin.watch(state=tmp_path / "watch.json")
+    now, then = portions.now(), told.targets["y"]
+    assert (now.targets["y"].since, now.targets["y"].follows) == (then.since, then.follows)
+    assert np.log(now.targets["y"].e_value) == pytest.approx(np.log(then.e_value), rel=1e-2)
+    assert repr(portions).startswith("<watch after 1,400 rows: y: changed")
+
+
+def test_a_watch_refuses_what_it_cannot_use(twin: fb.Twin, tmp_path: Path) -> None:
+    watch = twin.watch()
+    with pytest.raises(InputError, match="no column 'c', which the watch also looks at"):
+        watch.add(rig(10, 0).drop(columns="c"))
+    watch.add(rig(60, 0))
+    watch.save(tmp_path / "watch.json")
+    with pytest.raises(InputError, match="another level or margin"):
+        twin.watch(state=tmp_path / "watch.json", level=0.01)
+    (tmp_path / "other.json").write_text("{}", encoding="utf-8")
+    with pytest.raises(InputError, match="not the state of a watch"):
+        twin.watch(state=tmp_path / "other.json")
+    without = rig(500, 9).drop(columns="c")
+    assert twin.watch(reference=without).add(rig(60, 0).drop(columns="c")).verdict == "holds"
