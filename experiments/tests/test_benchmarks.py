@@ -155,3 +155,12 @@ def test_the_benchmark_takes_dispatch_off_what_a_compiled_step_takes(
     assert {name: alone[name] for name in ("ours_s", "dispatch_us", "compute_us")} == pytest.approx(
         {"ours_s": 3e-4, "dispatch_us": 50, "compute_us": 150}
     )
+
+
+def test_monitor_counts_alarms_and_names() -> None:
+    settings = {"kinds": ["independent rows"], "twins": 1, "tables": 2, "changed": 2, "sizes": (600,), "others": ()}
+    rows = {row["what"]: row for row in measure("monitor", **settings)["rows"]}
+    nothing = rows["independent rows: nothing, 600 rows"]
+    assert nothing["alarms"] == 0 and nothing["of"] == 2
+    slope = rows["independent rows: slope of an input in the second half of 600 rows"]
+    assert slope["named_rightly"] <= slope["found"] == 2 and slope["rows_off"] < 100

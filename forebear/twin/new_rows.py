@@ -57,7 +57,7 @@ def read_new(twin: Twin, rows: Any, others: Sequence[ColumnCode], what: str = "r
             raise InputError(f"{where}: no column '{column.name}'. {near_miss(column.name, frame.columns)}")
     x, y = (_matrix(frame, columns, where) for columns in (twin.columns, twin.outputs))
     other = {one.name: _cells(frame, one, where) for one in others if one.name in frame.columns}
-    lacking: np.ndarray = np.isnan(y).any(axis=1)
+    lacking = np.asarray(np.isnan(y).any(axis=1))
     for place, column in enumerate(twin.columns):
         if not column.gaps:
             lacking |= np.isnan(x[:, place])
