@@ -8,6 +8,7 @@ An input is named only if the change goes with it on both scales.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -50,6 +51,8 @@ def follows(
     """Names in the order of what they explain, from latents of the changed rows on each scale."""
     if not inputs or len(rows) < 20:
         return []
+    # That something changed is certain by now: what the twin may be wrong by no longer stands in the way of a name.
+    misfit = replace(misfit, doubt=np.zeros_like(misfit.doubt))
     owner = np.repeat(np.arange(len(inputs)), [one.new.shape[1] for one in inputs])
     shares = np.concatenate([one.shares for one in inputs])
     features = np.column_stack([one.new[rows] for one in inputs])
