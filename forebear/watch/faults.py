@@ -92,7 +92,7 @@ def find_faults(
     >>> habit, cells = habit_of(rng.normal(size=500)), rng.normal(size=200)
     >>> cells[100:150] = cells[100]
     >>> [fault.told() for fault in find_faults("x", cells, habit)][0]
-    "'x' is stuck at -0.377402 in rows 101 to 150"
+    "'x' is stuck at -1.15683 in rows 101 to 150"
     """
     found = _gaps(name, values, habit)
     if number:

