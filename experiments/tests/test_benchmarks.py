@@ -169,3 +169,12 @@ def test_assimilate_finds_hidden_states_and_says_how_well(monkeypatch: pytest.Mo
         assert row["rmse"] < 0.85 and 0.75 < row["coverage"] <= 1 and np.isfinite(row["log_evidence"])
         assert 0.5 < row["rmse"] / row["spread"] < 2
     assert rows[0]["rmse"] == rows[1]["rmse"]
+
+
+def test_monitor_counts_alarms_and_names() -> None:
+    settings = {"kinds": ["independent rows"], "twins": 1, "tables": 2, "changed": 2, "sizes": (600,), "others": ()}
+    rows = {row["what"]: row for row in measure("monitor", **settings)["rows"]}
+    nothing = rows["independent rows: nothing, 600 rows"]
+    assert nothing["alarms"] == 0 and nothing["of"] == 2
+    slope = rows["independent rows: slope of an input in the second half of 600 rows"]
+    assert slope["named_rightly"] <= slope["found"] == 2 and slope["rows_off"] < 100

@@ -196,6 +196,28 @@ def export(
     run_export(twin, out, fmi, step, one_step, binary)
 
 
+@app.command(epilog=examples.MONITOR)
+def monitor(
+    twin: opt.TwinFolder,
+    data: opt.NewRows,
+    reference: opt.ReferenceRows = None,
+    level: opt.Level = "0.05",
+    margin: opt.Margin = "0.05",
+    seed: opt.Seed = "0",
+    out: opt.MonitorOut = None,
+    prometheus: opt.Prometheus = None,
+    json: opt.Json = False,
+) -> None:
+    """Do the laws of a twin still hold on new rows?
+
+    Exit status 0 when they do, 1 when one changed.
+    """
+    from forebear.cli.monitoring import Told, run_monitor
+
+    told = Told(json, out, prometheus)
+    run_monitor(twin, data, reference, level, margin, parse_whole(seed, "--seed", 0), told)
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; the status is 0 done, 1 failed, 2 bad input, 130 interrupted."""
     for stream in (sys.stdout, sys.stderr):

@@ -94,6 +94,17 @@ OneStep = Annotated[bool, Option("--one-step", help="Of a .fmu: a draw at each s
 Binary = Annotated[
     bool, Option("--binary/--no-binary", help="Of a .fmu: compile it for this machine, or leave sources alone.")
 ]
+TwinFolder = Annotated[Path, Argument(metavar="TWIN", help="A twin's folder, or a run folder.")]
+NewRows = Annotated[
+    Path, Option("--data", metavar="FILE", help="New rows: a .csv or .parquet file.", show_default=False)
+]
+ReferenceRows = Annotated[
+    Path | None, _column("Rows on which the laws hold; default: those set aside for the twin.", "FILE")
+]
+Level = Annotated[str, Option(metavar="P", help="Chance of one false alarm, over all targets.")]
+Margin = Annotated[str, Option(metavar="D", help="The smallest change worth an alarm, in deviations.")]
+MonitorOut = Annotated[Path | None, _column("Write a page to look at: .html.", "FILE")]
+Prometheus = Annotated[Path | None, _column("Write Prometheus' text format: .prom.", "FILE")]
 
 DemoOut = Annotated[Path, Option("--out", metavar="DIR", help="Folder for the run and its figure.")]
 Version = Annotated[bool, Option("--version", help="Print the version and stop.")]

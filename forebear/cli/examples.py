@@ -39,6 +39,12 @@ SAMPLE = f"""{_HEAD}
   forebear sample run --given rows.csv --n 1
 """
 
+MONITOR = f"""{_HEAD}
+  forebear monitor run --data new.csv
+  forebear monitor twin --data new.csv --json > monitored.json
+  forebear monitor run --data new.csv --out monitored.html --prometheus forebear.prom
+"""
+
 REPORT = f"""{_HEAD}
   forebear report run
   forebear report run --out report.html --held-out new.csv

@@ -27,6 +27,7 @@ from forebear.run.notes import told
 from forebear.twin.aside import set_aside, watched
 from forebear.twin.law import ForeignLaw
 from forebear.twin.model import FlowModel, SamplerModel, TwinModel, masked
+from forebear.twin.reference import reference_of
 from forebear.twin.route import blends_at_once, fit_blends, trees_win
 from forebear.twin.settings import TwinSettings
 from forebear.twin.twin import Target, Twin
@@ -75,7 +76,7 @@ def fit_twin(
     spare_maps()
     structure = structure or RowStructure()
     whole, test_rows = table, set_aside(table, settings.test, seed, structure)
-    counted = structure.weights
+    counted, whole_structure = structure.weights, structure
     if len(test_rows):
         rest = np.setdiff1d(np.arange(table.rows), test_rows)
         table, structure = table.take(rest), structure.take(rest)
@@ -116,6 +117,7 @@ def fit_twin(
         test_rows=test_rows,
         table=fingerprint(whole),
         aside=np.zeros((0, len(ancestors))),
+        reference=reference_of(whole, test_rows, [c.name for c in columns], list(ancestors), whole_structure),
     )
     if counted is not None:
         # New rows come as often as the weights say: so do those that intervals are made by.

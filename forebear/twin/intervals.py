@@ -109,10 +109,10 @@ def _beyond_ends(twin: Twin, x: np.ndarray) -> str | None:
 def _in_a_corner(twin: Twin, x: np.ndarray) -> str | None:
     """Of inputs within their ends: two whose sum or difference, in deviations, goes beyond that of all data."""
     places, extents = twin.corners
-    units = _units(twin, x, places)
+    units = units_of(twin, x, places)
     worst, at = np.zeros(len(x)), np.zeros(len(x), int)
     for number, (i, j, low, high) in enumerate(extents):
-        both = _diagonals(units, int(i), int(j))
+        both = diagonals(units, int(i), int(j))
         beyond = np.maximum(low - both, both - high).max(axis=0)
         at, worst = np.where(beyond > worst, number, at), np.maximum(beyond, worst)
     far = int((worst > FAR).sum())
@@ -139,15 +139,15 @@ def corners_of(twin: Twin) -> tuple[list[int], list[Extent]]:
     """Which inputs have ends, by place, and of each two of them how far the data reach along both diagonals."""
     low, high = twin.ends
     places = [int(place) for place in np.flatnonzero(np.isfinite(low) & np.isfinite(high))][:_MOST_PAIRED]
-    units = _units(twin, twin.rows, places)
+    units = units_of(twin, twin.rows, places)
     found: list[Extent] = []
     for i, j in zip(*np.triu_indices(len(places), 1), strict=True):
-        both = _diagonals(units, int(i), int(j))
+        both = diagonals(units, int(i), int(j))
         found.append((int(i), int(j), both.min(axis=1, keepdims=True), both.max(axis=1, keepdims=True)))
     return places, found
 
 
-def _units(twin: Twin, x: np.ndarray, places: list[int]) -> np.ndarray:
+def units_of(twin: Twin, x: np.ndarray, places: list[int]) -> np.ndarray:
     """Values (inputs, rows) of some inputs, in deviations from their centres."""
     columns = [twin.columns[place] for place in places]
     return np.array([(x[:, p] - c.centre) / c.scale for p, c in zip(places, columns, strict=True)]).reshape(
@@ -155,6 +155,6 @@ def _units(twin: Twin, x: np.ndarray, places: list[int]) -> np.ndarray:
     )
 
 
-def _diagonals(units: np.ndarray, i: int, j: int) -> np.ndarray:
+def diagonals(units: np.ndarray, i: int, j: int) -> np.ndarray:
     """Sum and difference (2, rows) of two inputs, of unit length."""
     return np.stack([units[i] + units[j], units[i] - units[j]]) / np.sqrt(2)

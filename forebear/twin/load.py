@@ -23,6 +23,7 @@ from forebear.storage.records import from_record
 from forebear.twin.blend import BlendLaw
 from forebear.twin.blend_store import restore_blends
 from forebear.twin.model import FlowModel, SamplerModel, TwinModel
+from forebear.twin.reference import restore_reference
 from forebear.twin.settings import TwinSettings
 from forebear.twin.spline import SplineModel
 from forebear.twin.store import ABOUT, ARRAYS, FORMAT, TABLES, StoredTarget, networks_of
@@ -89,6 +90,7 @@ def _restore(record: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> Twi
         arrays.get("test_rows", np.zeros(0, np.int64)),
         str(record.get("table", "")),
         arrays.get("aside", np.zeros((0, len(outputs)))),
+        restore_reference(record.get("reference"), arrays, len(columns), len(outputs)),
     )
     _check_parts(twin)
     # Weights of another shape would fail only when they are used, and then not in one line.

@@ -18,6 +18,7 @@ from forebear.storage.records import to_record
 from forebear.twin.blend import BlendLaw
 from forebear.twin.blend_store import blend_arrays, blend_records
 from forebear.twin.model import FlowModel, SamplerModel, TwinModel
+from forebear.twin.reference import reference_arrays, reference_record
 from forebear.version import __version__
 
 if TYPE_CHECKING:
@@ -113,6 +114,7 @@ def _record(twin: Twin) -> dict[str, Any]:
         "units": dict(twin.units),
         "distillation": twin.distillation,
         "table": twin.table,
+        "reference": reference_record(twin.reference),
         **_model_record(twin),
     }
 
@@ -132,6 +134,7 @@ def _model_record(twin: Twin) -> dict[str, Any]:
 def _arrays(twin: Twin) -> dict[str, np.ndarray]:
     arrays = {"rows": twin.rows, "test_rows": np.asarray(twin.test_rows, np.int64)}
     arrays["aside"] = twin.aside
+    arrays |= reference_arrays(twin.reference)
     if isinstance(twin.model, BlendLaw):
         arrays |= blend_arrays(twin.model)
     else:

@@ -40,7 +40,9 @@ from forebear.twin.intervals import (
 from forebear.twin.labelled import long_table
 from forebear.twin.law import ForeignLaw, ModelLaw, Part, TwinLaw
 from forebear.twin.model import TwinModel
+from forebear.twin.monitor import monitor
 from forebear.twin.move import Rest
+from forebear.twin.reference import Reference
 from forebear.twin.rollout import Rollout, rollout
 from forebear.twin.settings import TwinSettings
 from forebear.twin.spline import SplineModel
@@ -49,6 +51,9 @@ from forebear.twin.validate import Validation, validate
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+    from forebear.twin.watching import Watch
+    from forebear.watch.result import Monitored
 
 
 @dataclass(frozen=True)
@@ -119,6 +124,8 @@ class Twin:
     aside: np.ndarray = field(default_factory=lambda: np.zeros((0, 1)))
     """(rows, targets) latents of the rows that were set aside, for intervals with a guarantee; none where there are
     no such rows, or the law is no quantile map"""
+    reference: Reference = field(default_factory=Reference)
+    """the rows that were set aside themselves, which `monitor` compares new ones with"""
 
     def __repr__(self) -> str:
         laws = [f"{target} <- {', '.join(names) or 'nothing'}" for target, names in self.ancestors.items()]
@@ -392,6 +399,89 @@ class Twin:
             weights: how much each row counts: a column of the table, or a number for each row.
         """
         return validate(self, held_out, full=full, exact=exact, seed=seed, weights=weights)
+
+    def monitor(
+        self,
+        rows: Any,
+        *,
+        reference: Any = None,
+        level: float = 0.05,
+        margin: float = 0.05,
+        seed: int = 0,
+    ) -> Monitored:
+        """Does each law still hold on new rows? If not: since when, how, and which input the change follows.
+
+        The latents of the new rows are compared with those of rows that were set aside when the twin was fitted, at
+        the same inputs: that other inputs come now is no change of the law, and what the twin itself gets wrong is
+        none either. Rows outside what the twin has seen are left out and reported apart. An input can also be a
+        column that did not matter before, if the new rows have it. Rows are taken in the order of the table; where
+        they depend on one another they count for less.
+
+        Arguments:
+            rows: inputs and targets in one table, with any other columns; a frame, a dict of columns or a file.
+            reference: rows to compare with instead of those that were set aside, on which the laws are known to hold.
+            level: chance of one false alarm, over all targets of the call.
+            margin: the smallest change worth an alarm, in deviations of what the inputs leave open.
+            seed: of the places that values of a lattice are given within their cells.
+
+        Returns:
+            A `Monitored`: `verdict` ("holds" or "changed"), `targets`, `summary()`, `plot()`, `report("page.html")`.
+
+        >>> import pandas as pd, forebear as fb
+        >>> rng = np.random.default_rng(0)
+        >>> table = pd.DataFrame(rng.normal(size=(2_000, 2)), columns=["a", "b"])
+        >>> table["y"] = table["b"] + rng.normal(size=2_000)
+        >>> found = fb.discover(table, "y", rule=lambda path: ["b"], steps=50, distilled=200, folds=1)
+        >>> twin = found.twin(steps=300, width=16, depth=2)
+        >>> new = pd.DataFrame(rng.normal(size=(600, 2)), columns=["a", "b"])
+        >>> told = twin.monitor(new.assign(y=new["b"] + 0.8 * new["a"] + rng.normal(size=600)))
+        >>> told.verdict, told.targets["y"].follows
+        ('changed', ('a',))
+        """
+        return monitor(self, rows, reference=reference, level=level, margin=margin, seed=seed)
+
+    def watch(
+        self,
+        *,
+        state: str | Path | None = None,
+        reference: Any = None,
+        level: float = 0.05,
+        margin: float = 0.05,
+        memory: int | None = None,
+        seed: int = 0,
+    ) -> Watch:
+        """Watch the laws while rows come in: `monitor` for a stream, which may be looked at as often as one likes.
+
+        All looks together, over the whole life of the watch, have a chance of at most `level` of a false alarm.
+
+        Arguments:
+            state: a file that `Watch.save` wrote, to go on from there.
+            reference: as in `monitor`.
+            level: chance of a false alarm, ever, over all targets.
+            margin: as in `monitor`.
+            memory: how many rows are worth one, where they remember those before them; None goes by the rows that
+                were set aside.
+            seed: as in `monitor`.
+
+        >>> import pandas as pd, forebear as fb
+        >>> rng = np.random.default_rng(0)
+        >>> def rows(n, more=0.0):
+        ...     table = pd.DataFrame(rng.normal(size=(n, 2)), columns=["a", "b"])
+        ...     return table.assign(y=table["b"] + more * table["a"] + rng.normal(size=n))
+        >>> found = fb.discover(rows(2_000), "y", rule=lambda path: ["b"], steps=50, distilled=200, folds=1)
+        >>> watch = found.twin(steps=300, width=16, depth=2).watch()
+        >>> watch.add(rows(500)).verdict, watch.add(rows(500)).verdict
+        ('holds', 'holds')
+        >>> told = watch.add(rows(1_000, more=0.8))
+        >>> told.verdict, told.targets["y"].follows
+        ('changed', ('a',))
+        """
+        from forebear.twin.watching import Watch
+
+        watch = Watch(self, reference, level, margin, memory, seed)
+        if state is not None:
+            watch.restore(state)
+        return watch
 
     def plot_law(self, given: Any, target: str | None = None, ax: Axes | None = None) -> Axes:
         """The law of one target at up to five rows of inputs: density, or probabilities; medians and the middle 50%

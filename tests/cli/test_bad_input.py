@@ -263,6 +263,13 @@ COMMANDS: dict[str, tuple[list[str], list[str]]] = {
     "demo below a file": (["demo", "--out", "data.csv/demo"], ["data.csv/demo", "cannot be written"]),
     "report of nothing": (["report", "nowhere"], ["nowhere", "no such run"]),
     "report of a file": (["report", "data.csv"], ["data.csv"]),
+    "monitor without rows": (["monitor", "nowhere"], ["--data", "missing"]),
+    "monitor of nothing": (["monitor", "nowhere", "--data", "data.csv"], ["nowhere", "found.json"]),
+    "monitor at no level": (["monitor", "nowhere", "--data", "data.csv", "--level", "high"], ["--level", "high"]),
+    "monitor to a picture": (
+        ["monitor", "nowhere", "--data", "data.csv", "--out", "a.png"],
+        ["--out a.png", ".html"],
+    ),
     "sample without rows": (["sample", "nowhere"], ["--given", "missing"]),
     "sample from nowhere": (["sample", "nowhere", "--given", "data.csv"], ["nowhere", "found.json"]),
     "sample, no such word": (

@@ -39,6 +39,7 @@ BENCHES = {
     "control": "MPC of fifty trials at once and SAC in a twin, against the loops that one would write (minutes)",
     "cluster": "repeats on a local dask cluster, one of its workers killed midway, against one process (minutes)",
     "libraries": "pieces written by hand against the libraries that do the same: L-BFGS, workers, Cholesky (minutes)",
+    "monitor": "false alarms, detection and delay of monitors on rigs that change, beside ADWIN (twenty minutes)",
     "cost": "seconds of certified selection beside those of the published rule (minutes)",
 }
 """name -> what it measures"""

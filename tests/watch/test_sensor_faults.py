@@ -1,0 +1,53 @@
+"""Faults are read off the cells of one column."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from forebear.watch.faults import Habit, faulty_rows, find_faults, habit_of
+
+
+def test_a_healthy_sensor_has_none() -> None:
+    for seed in range(50):
+        rng = np.random.default_rng(seed)
+        slow = np.cumsum(rng.normal(size=3_000)).round(1)  # rounded, so that neighbours are often equal
+        assert find_faults("x", slow[2_000:], habit_of(slow[:2_000])) == []
+
+
+def test_set_points_that_are_held_are_not_stuck() -> None:
+    rng = np.random.default_rng(0)
+    held = np.repeat(rng.normal(size=60), rng.integers(20, 40, 60))
+    assert [f for f in find_faults("x", held[1_000:], habit_of(held[:1_000])) if f.kind == "stuck"] == []
+
+
+@pytest.mark.parametrize("length", [20, 200])
+def test_a_sensor_that_is_stuck(length: int) -> None:
+    rng = np.random.default_rng(0)
+    cells = rng.normal(size=1_000)
+    cells[300 : 300 + length] = cells[300]
+    [fault] = find_faults("x", cells, habit_of(rng.normal(size=1_000)))
+    assert (fault.kind, fault.first, fault.last, fault.value) == ("stuck", 301, 300 + length, cells[300])
+    assert faulty_rows([fault], 1_000).sum() == length
+
+
+def test_spikes_and_gaps() -> None:
+    rng = np.random.default_rng(0)
+    habit = habit_of(rng.normal(size=1_000))
+    cells = rng.normal(size=1_000)
+    cells[[100, 500, 900]] += 100
+    cells[700:760] = np.nan
+    found = {fault.kind: fault for fault in find_faults("x", cells, habit)}
+    assert set(found) == {"spikes", "gaps"}
+    assert (found["spikes"].first, found["spikes"].last, found["spikes"].count) == (101, 901, 3)
+    assert found["gaps"].count == 60
+
+
+def test_gaps_that_were_always_there_are_no_fault() -> None:
+    rng = np.random.default_rng(0)
+    cells = np.where(rng.random(2_000) < 0.1, np.nan, rng.normal(size=2_000))
+    assert find_faults("x", cells[1_000:], habit_of(cells[:1_000])) == []
+
+
+def test_labels_have_no_neighbours() -> None:
+    assert find_faults("x", np.zeros(500), Habit(), number=False) == []
