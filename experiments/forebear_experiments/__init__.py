@@ -15,7 +15,7 @@ from forebear.errors import InputError, near_miss
 if TYPE_CHECKING:
     from forebear_experiments.framework.experiment import Experiment
 
-__version__ = "0.5.0"
+__version__ = "0.6.0"
 
 EXPERIMENTS = {
     "lorenz63": ("lorenz63.discovery", "stochastic Lorenz-63: which states shape the law of each increment"),
