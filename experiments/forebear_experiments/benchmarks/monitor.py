@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -150,10 +151,9 @@ def _watched(twin: Twin, rows: pd.DataFrame) -> tuple[int | None, int | None]:
 def adwin(errors: np.ndarray) -> int | None:
     """The row of the first alarm, at the same level; None if there is none, or river is not installed."""
     try:
-        from river.drift import ADWIN
+        detector = import_module("river.drift").ADWIN(delta=LEVEL)
     except ImportError:
         return None
-    detector = ADWIN(delta=LEVEL)
     for row, error in enumerate(errors):
         detector.update(float(error))
         if detector.drift_detected:
