@@ -41,7 +41,6 @@ def run_monitor(
             answer.report(told.page)
         if told.prometheus is not None:
             write_bytes(told.prometheus, answer.prometheus().encode())
-            told.prometheus.chmod(0o644)
     if told.as_json:
         say(json.dumps({"version": __version__, **answer.to_dict()}, indent=2))
     else:

@@ -39,7 +39,7 @@ def watched_figure(tracks: Sequence[Track]) -> Figure:
 
 
 def track_figure(track: Track, ax: Axes | None = None) -> Axes:
-    """Dots, their mean and middle 80% along the rows, and the stretch of the change."""
+    """Dots, their median and middle 80% along the rows, and the stretch of the change."""
     axis = ax if ax is not None else plt.subplots(figsize=(9, 2.6), layout="constrained")[1]
     every = max(1, len(track.rows) // _MOST_DOTS)
     z = np.clip(track.latents, -_REACH, _REACH)
@@ -61,9 +61,9 @@ def _bands(rows: np.ndarray, z: np.ndarray, axis: Axes) -> None:
     parts = int(np.clip(len(rows) // 30, 1, 40))
     places = np.array_split(np.arange(len(rows)), parts)
     middle = [rows[own].mean() for own in places if len(own)]
-    low, mean, high = np.array([np.quantile(z[own], [0.1, 0.5, 0.9]) for own in places if len(own)]).T
+    low, median, high = np.array([np.quantile(z[own], [0.1, 0.5, 0.9]) for own in places if len(own)]).T
     axis.fill_between(middle, low, high, color=KEPT, alpha=0.15, lw=0)
-    axis.plot(middle, mean, color=KEPT, lw=1.4)
+    axis.plot(middle, median, color=KEPT, lw=1.4)
 
 
 def svg_of(figure: Figure, stream: BytesIO) -> None:

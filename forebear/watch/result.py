@@ -162,9 +162,10 @@ class Monitored:
 
     def plot(self) -> Figure:
         """The latents of every target over the number of the row, with the rows of a change marked."""
+        from forebear.plots.style import shown_once
         from forebear.plots.watching import watched_figure
 
-        return watched_figure([self._track(target) for target in self.targets])
+        return shown_once(watched_figure([self._track(target) for target in self.targets]))
 
     def plot_target(self, target: str, ax: Axes | None = None) -> Axes:
         """The same for one target."""

@@ -146,6 +146,8 @@ def test_what_is_kept_in_a_folder(twin: fb.Twin, tmp_path: Path, capsys: pytest.
     assert document["verdict"] == "changed" and document["targets"]["y"]["follows"] == ["c"]
     assert document["targets"]["y"]["p_value"] < 1e-3
     text = Path(page).read_text(encoding="utf-8")
+    # Dots are a picture inside the drawing, which the page must be allowed to show.
+    assert "data:image/png" in text and "img-src data:" in text
     assert text.startswith("<!doctype html>") and "http://" not in text.split("<svg")[0] and "low to high c" in text
     assert 'forebear_law_changed{target="y"} 1' in Path(prom).read_text(encoding="utf-8")
     assert main([*command, str(tmp_path / "same.csv")]) == 0
