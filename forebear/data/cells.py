@@ -23,10 +23,10 @@ def _row(cell: str, texts: Sequence[str]) -> str:
     return "<tr>" + "".join(f'<{cell} style="text-align:left">{text}</{cell}>' for text in cells) + "</tr>"
 
 
-def few(parts: Sequence[str], most: int = 3) -> str:
+def few(parts: Sequence[str], most: int = 8) -> str:
     """The first of many, and how many more there are, for a line.
 
-    >>> few(["a", "b"]), few(["a", "b", "c", "d", "e"])
+    >>> few(["a", "b"]), few(["a", "b", "c", "d", "e"], most=3)
     ('a; b', 'a; b; c; and 2 more')
     """
     shown = list(parts[:most])

@@ -87,10 +87,13 @@ def reference_arrays(reference: Reference) -> dict[str, np.ndarray]:
 
 def restore_reference(record: Any, arrays: Mapping[str, np.ndarray], inputs: int, targets: int) -> Reference:
     """What was saved; an empty one for twins of earlier versions; a ValueError or KeyError where parts do not fit."""
+    none = Reference(np.zeros((0, inputs)), np.zeros((0, targets)))
     if record is None:
-        return Reference(np.zeros((0, inputs)), np.zeros((0, targets)))
+        return none
     about = from_record(_About, record)
     x, y, other, groups = (arrays[f"reference.{name}"] for name in ("x", "y", "other", "groups"))
+    if not any(map(len, (x, y, other, groups))):
+        return none
     shapes = (
         x.shape == (len(y), inputs) and y.shape == (len(y), targets) and other.shape == (len(y), len(about.others))
     )

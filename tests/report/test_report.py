@@ -255,7 +255,7 @@ class TestVerdicts:
         found = made_by_hand(["y"], ["a", "b", "c"], {"y": ["a", "b"]}, **classes)
         assert found.summary() == "y <- a, b (or c): cannot tell"
         told = found._repr_html_()
-        assert "<th>verdict</th>" in told and "&lt;b&gt; &amp; more" in told and "b (or c)" in told
+        assert ">verdict</th>" in told and "&lt;b&gt; &amp; more" in told and "b (or c)" in told
         plain_rule = made_by_hand(["y"], ["a"], {"y": ["a"]}, certified=False)
         assert plain_rule.summary() == "y <- a" and "verdict" not in plain_rule._repr_html_()
 
