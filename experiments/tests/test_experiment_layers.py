@@ -58,6 +58,7 @@ def test_modules_are_named_by_us_alone() -> None:
         "__init__.py",
         "benchmarks/__init__.py",
         "benchmarks/conformal.py",
+        "benchmarks/monitor.py",
         "benchmarks/support/laws.py",
         "benchmarks/support/profile.py",
     }

@@ -54,6 +54,8 @@ class Law:
 class Tested:
     """What the tests of one law say, before it is asked what a change looks like."""
 
+    __test__ = False  # not a class of tests, whatever pytest makes of its name
+
     law: Law
     p_value: float
     """of the null hypothesis that nothing changed, over all windows, orders and inputs"""
