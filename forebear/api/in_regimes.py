@@ -97,7 +97,7 @@ def in_regimes(found: Found, targets: Iterable[str] | None, progress: bool | Non
     candidates = {target: [name for name in record.questions[target].inputs if name != regime] for target in asked}
     parts = {}
     labels = frame[regime].to_numpy()
-    for label in sorted(set(labels)):
+    for label in dict.fromkeys(labels.tolist()):  # in the order of the table
         rows = frame.iloc[np.flatnonzero(labels == label)].drop(columns=regime).reset_index(drop=True)
         # What does not vary in a regime is no candidate there.
         moving = {name for name, count in rows.nunique().items() if count > 1}
