@@ -78,7 +78,10 @@ class Tasks:
         client.wait_for_workers(1, timeout=_PATIENCE)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # dask wonders about the size of what is scattered
-            self.shared = client.scatter(shared, broadcast=True, hash=False)
+            try:
+                self.shared = client.scatter(shared, broadcast=True, hash=False)
+            except ValueError:  # a worker came or went meanwhile: tasks fetch it from the one that has it
+                self.shared = client.scatter(shared, hash=False)
         self.labels: dict[Any, Any] = {}
 
     def submit(self, label: Any, function: Callable[..., Any], *arguments: Any) -> Any:

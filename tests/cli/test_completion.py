@@ -10,8 +10,7 @@ import pytest
 
 from forebear.cli import main
 
-_COMMANDS = ("demo", "check", "discover", "sample", "report", "export")
-_COMMANDS = ("demo", "check", "discover", "sample", "report", "monitor")
+_COMMANDS = ("demo", "check", "discover", "sample", "report", "export", "monitor")
 _ELSEWHERE = ("reproduce", "bench")
 """of another package of this repository; offered whether it is installed or not"""
 # Ends with a list of what was loaded, on standard error.

@@ -148,7 +148,7 @@ def test_a_student_is_much_faster(teacher: Twin, student: Twin) -> None:
         push = jax.jit(core.push)
         push(core.params, x, z).block_until_ready()
         times = []
-        for _ in range(5):
+        for _ in range(25):  # the least of many: other work on the machine must not count
             start = time.perf_counter()
             push(core.params, x, z).block_until_ready()
             times.append(time.perf_counter() - start)
