@@ -67,12 +67,14 @@ class Certificates(NamedTuple):
     notes: tuple[str, ...]
 
 
-def search_sets(problem: Problem, number: int, context: Context = ALONE) -> CertificateSearch:
-    """Train the flow that serves every subset, and search from the empty set.
+def search_sets(
+    problem: Problem, number: int, context: Context = ALONE, begun: CertificateSearch | None = None
+) -> CertificateSearch:
+    """Train the flow that serves every subset, unless that has begun, and search from the empty set.
 
     Depends on nothing that is drawn for paths, but for the rows.
     """
-    searched = begin_search(problem, number, context)
+    searched = begin_search(problem, number, context.quietly()) if begun is None else begun
     for place, test in enumerate(searched.tests):
         context.tick("certify", _SEARCHED * place / len(searched.tests))
         search(test.examine, (), glance=test.glance)

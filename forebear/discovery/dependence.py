@@ -215,10 +215,12 @@ def strengths(
     """The statistics of all products of cleared features; `worth` is what a row is worth, beside an equal one, where
     rows are weighted: features then come with the roots of the weights, and `freedom` counts equal rows."""
     values = cleared.values
+    squares, own_squares = latents**2, values**2
     mean = latents.T @ values / len(values)
-    variance = np.maximum((latents**2).T @ values**2 / len(values) - mean**2, 1e-300)
+    variance = np.maximum(squares.T @ own_squares / len(values) - mean**2, 1e-300)
     t = np.sqrt(freedom / worth) * np.abs(mean) / np.sqrt(variance)
-    correlation = mean**2 / np.maximum(np.outer(latents.var(axis=0), values.var(axis=0)), 1e-300)
+    factors = np.maximum(np.outer(_variances(latents, squares), _variances(values, own_squares)), 1e-300)
+    correlation = mean**2 / factors
     rows, of_freedom = np.full(t.shape, float(freedom)), np.full(t.shape, float(freedom))
     if dependence is not None:
         inflation = dependence.of(latents, values, cleared.memory)
@@ -227,10 +229,16 @@ def strengths(
     fewest = FEWEST if dependence is None else dependence.fewest
     statistic = np.where(rows < min(fewest, freedom), 0.0, normal_equivalent(t, of_freedom))
     # The t statistic counts in deviations of the product; a correlation in those of its factors.
-    wider = np.maximum(variance / np.maximum(np.outer(latents.var(axis=0), values.var(axis=0)), 1e-300), 1.0)
+    wider = np.maximum(variance / factors, 1.0)
     # What weights take is in the deviation of the product already.
     limit = np.where(rows < FEWEST, 1.0, upper_limit(t, rows / worth, of_freedom) * wider)
     return Strengths(statistic, correlation, np.minimum(limit, 1.0), rows)
+
+
+def _variances(values: Float[np.ndarray, "rows some"], squares: Float[np.ndarray, "rows some"]) -> np.ndarray:
+    """Of columns whose means are next to nothing, in a fraction of the time that numpy's own take."""
+    ones = np.ones(len(values)) / len(values)
+    return np.maximum(ones @ squares - (ones @ values) ** 2, 0.0)
 
 
 def measure(
@@ -278,8 +286,10 @@ def _clear(own: Features, clearing: Residualiser) -> tuple[Features, Int[np.ndar
     """Features cleared of the kept inputs, without those that these explain altogether: what is left of them is
     rounding. And the numbers of the features that are left."""
     cleared = clearing(own.values)
-    alive = np.flatnonzero(cleared.var(axis=0) > LEAST_LEFT * np.maximum(own.values.var(axis=0), LEAST_VARIANCE))
-    return Features(cleared[:, alive], None if own.memory is None else own.memory[alive], own.untold), alive
+    left, whole = _variances(cleared, cleared**2), _variances(own.values, own.values**2)
+    alive = np.flatnonzero(left > LEAST_LEFT * np.maximum(whole, LEAST_VARIANCE))
+    kept = cleared if len(alive) == cleared.shape[1] else cleared[:, alive]
+    return Features(kept, None if own.memory is None else own.memory[alive], own.untold), alive
 
 
 # Products of two removed candidates: this many features of each column, fewer when there are very many pairs.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -12,10 +12,23 @@ from forebear.data.table import Table
 from forebear.data.weights import weighted_rows
 from forebear.discovery.laws import Laws
 from forebear.discovery.problem import Problem, Rows
+from forebear.discovery.subsets import SharedFlow
+from forebear.discovery.tester import SetTests
 from forebear.flow.sampler import Law
 
+# Makes the random numbers of shared draws others than those of the search.
+_OWN_NUMBERS = 0xD4A3
 # Hyper-parameters are chosen on this many distilled rows: the choice costs their cube at every grid point.
 ROWS_TO_TUNE = 1_200
+# The same for a path that is shared, where a table has few rows: so many draws for each of them.
+_TUNED_BY = 2
+
+
+class Searched(Protocol):
+    """The search that paths share flows with."""
+
+    tests: list[SetTests]
+    flow: SharedFlow
 
 
 class Draws(NamedTuple):
@@ -67,6 +80,34 @@ def draw(problem: Problem, number: int, rows: Rows, laws: Laws) -> Drawn:
     )
 
 
+def draw_shared(problem: Problem, number: int, searched: Searched) -> Drawn:
+    """Draws of the flows behind the certificates of a batch, all inputs on, each at rows that they have not seen.
+
+    A flow that serves every subset serves the largest well enough to tell which inputs it hangs on.
+    """
+    rng = np.random.default_rng(np.random.SeedSequence((*problem.batches[number].seed, _OWN_NUMBERS)))
+    testers, among = [test.tester for test in searched.tests], searched.flow.searched_rows
+    chosen = _drawn_rows(len(among), problem.settings.kernel.distilled, rng, testers[0].weights)
+    z = rng.normal(size=len(chosen))
+    few = chosen[: min(ROWS_TO_TUNE, _TUNED_BY * len(among))]
+    own = np.stack([tester.draws(chosen, z) for tester in testers], axis=1)
+    rivals = [
+        np.stack([tester.draws(few, z[: len(few)], fold) for tester in testers], axis=1)
+        for fold in range(testers[0].flow.folds)
+    ]
+    return Drawn(Draws(among[chosen], z[:, None], own, np.stack(rivals)))
+
+
+def _drawn_rows(
+    rows: int, count: int, rng: np.random.Generator, weights: Float[np.ndarray, " rows"] | None
+) -> Int[np.ndarray, " count"]:
+    """So many row numbers: none comes twice before every row has come once, or each as often as its weight says."""
+    if weights is not None:
+        return rng.permutation(weighted_rows(weights, count, rng.random()))
+    rounds = -(-count // rows)
+    return np.concatenate([rng.permutation(rows) for _ in range(rounds)])[:count]
+
+
 def distil(
     laws: Sequence[Sequence[Law]],
     fold: Int[np.ndarray, " rows"],
@@ -83,11 +124,7 @@ def distil(
     comes twice before every row has come once; beyond that rows are reused with fresh latents. Of rows with `weights`
     (rows,) each comes as often as its weight says.
     """
-    rounds = -(-count // table.rows)
-    if weights is None:
-        rows = np.concatenate([rng.permutation(table.rows) for _ in range(rounds)])[:count]
-    else:
-        rows = rng.permutation(weighted_rows(weights, count, rng.random()))
+    rows = _drawn_rows(table.rows, count, rng, weights)
     z = rng.normal(size=(count, max(law.latents for law in laws[0])))
     # A law is asked at the rows of its fold, and at the first few, where all are compared.
     asked = [

@@ -174,6 +174,10 @@ def run_on_cluster(session: Session, client: Any) -> None:
 
 def _submit(tasks: Any, session: Session, place: int, number: int) -> None:
     """The tasks of one batch; what is kept already is passed on as it is."""
+    if session.problem.shares_flows:
+        # Flows are trained once for paths and certificates: what they serve stays where they are.
+        tasks.submit((place, None), _discover_there, number)
+        return
     kept = session.checkpoint(number)
     known = kept.load("draws", DRAWN)
     drawn = tasks.submit((place, None), _draw_there, number) if known is None else tasks.put(known)
@@ -182,6 +186,11 @@ def _submit(tasks: Any, session: Session, place: int, number: int) -> None:
         for part in range(len(session.problem.path_batches(number)))
     ]
     tasks.submit((place, None), _conclude_there, number, drawn, *traced)
+
+
+def _discover_there(problem: Problem, number: int) -> Results:
+    with _quiet_machine():
+        return discover_batch(problem, number)
 
 
 def _draw_there(problem: Problem, number: int) -> Drawn:

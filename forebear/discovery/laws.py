@@ -29,11 +29,7 @@ class Laws(NamedTuple):
 
 
 def fit_laws(problem: Problem, number: int, rows: Rows, context: Context = ALONE) -> Laws:
-    """The laws of all tasks of a batch.
-
-    A step of training is too small to be shared out among cores, so each fold has a thread; all wait until the first
-    one has compiled what they share.
-    """
+    """The laws of all tasks of a batch."""
     tasks, sampler = problem.batches[number].tasks, problem.sampler
     folds = int(rows.fold.max()) + 1
     seeds = [int(rows.rng.integers(2**31)) for _ in range(folds)]
@@ -45,8 +41,20 @@ def fit_laws(problem: Problem, number: int, rows: Rows, context: Context = ALONE
         sampler.prepare(rows.table, tasks, y, *_split(rows, f), seed=seed, weights=weights)
         for f, seed in enumerate(seeds)
     ]
-    forms = [Weights(lesson.training) for lesson in lessons]
-    known = [context.kept.load(f"flow-{fold}", form) for fold, form in enumerate(forms)]
+    done = train_folds([lesson.training for lesson in lessons], "flow", context)
+    by_fold = [lesson.laws(one) for lesson, one in zip(lessons, done, strict=True)]
+    return Laws(by_fold, tuple(note for one in done for note in one.notes))
+
+
+def train_folds(trainings: Sequence[Training], name: str, context: Context = ALONE) -> list[Trained]:
+    """Train the models of every fold, or load what was kept of them under this name.
+
+    A step of training is too small to be shared out among cores, so each fold has a thread; all wait until the first
+    one has compiled what they share.
+    """
+    folds = len(trainings)
+    forms = [Weights(training) for training in trainings]
+    known = [context.kept.load(f"{name}-{fold}", form) for fold, form in enumerate(forms)]
     shares, compiled = [0.0] * folds, Event()
 
     def ticking(fold: int) -> Callable[[float], None]:
@@ -60,14 +68,12 @@ def fit_laws(problem: Problem, number: int, rows: Rows, context: Context = ALONE
     trained: dict[int, Future[Trained]] = {}
     with ThreadPoolExecutor(min(folds, cores())) as pool:
         for fold in (fold for fold in range(folds) if known[fold] is None):
-            trained[fold] = pool.submit(fit, lessons[fold].training, ticking(fold))
+            trained[fold] = pool.submit(fit, trainings[fold], ticking(fold))
             trained[fold].add_done_callback(lambda _: compiled.set())  # also if it has failed
             compiled.wait()
         for fold, future in trained.items():
-            known[fold] = context.kept.save(f"flow-{fold}", forms[fold], future.result())
-    done = [one for one in known if one is not None]
-    by_fold = [lesson.laws(one) for lesson, one in zip(lessons, done, strict=True)]
-    return Laws(by_fold, tuple(note for one in done for note in one.notes))
+            known[fold] = context.kept.save(f"{name}-{fold}", forms[fold], future.result())
+    return [one for one in known if one is not None]
 
 
 def _fit_theirs(rows: Rows, fold: int, tasks: Sequence[Task], sampler: Sampler, seed: int) -> list[Law]:

@@ -25,6 +25,10 @@ from forebear.kernel.threads import cores
 
 # Trees that look for something, those that take out what the kept inputs explain, and rows in a leaf.
 _TREES, _CLEARING_TREES, _LEAF = 60, 30, 5
+# A third of the trees looks first. Where they show fewer deviations than these, as they mostly do where there is
+# nothing, three times as many hardly ever show the three and more that count.
+_A_FEW = 3
+PROMISING = 2.0
 # Rows that the trees of one part learn from, at most: more take longer and see little more.
 _MOST_ROWS = 5_000
 # A candidate is behind a prediction if taking it away takes this many standard errors of the covariance, and this
@@ -61,9 +65,10 @@ class LearnedProbe:
         kept: Sequence[int] = (),
         seed: int = 0,
         weights: np.ndarray | None = None,
+        few: bool = False,
     ) -> LearnedProbe:
         """Learn cleared features of latents from features of inputs, of which those at `kept` belong to kept inputs;
-        `parts` (rows,) is 0 or 1, `weights` (rows,) say how much rows count.
+        `parts` (rows,) is 0 or 1, `weights` (rows,) say how much rows count; `few`: by a third of the trees.
 
         >>> rng = np.random.default_rng(0)
         >>> x = rng.normal(size=(2_000, 4))
@@ -72,12 +77,14 @@ class LearnedProbe:
         >>> bool(probe.measure(lambda values: values, 2_000).statistic > 6)
         True
         """
-        given = inputs[:, list(kept)]
-        trees = _learn(latents, inputs, parts, seed, _TREES, weights)
-        predicted = _beyond(_predict(trees, inputs, parts, latents.shape[1]), given, parts, seed + 2, weights)
+        given, share = inputs[:, list(kept)], _A_FEW if few else 1
+        many, clearing = _TREES // share, _CLEARING_TREES // share
+        trees = _learn(latents, inputs, parts, seed, many, weights)
+        predicted = _predict(trees, inputs, parts, latents.shape[1])
+        predicted = _beyond(predicted, given, parts, seed + 2, clearing, weights)
         left = latents
         if given.shape[1]:
-            own = _learn(latents, given, parts, seed + 4, weights=weights)
+            own = _learn(latents, given, parts, seed + 4, clearing, weights)
             left = latents - _predict(own, given, parts, latents.shape[1])
         return cls(inputs, parts, trees, given, predicted, left, weights)
 
@@ -133,7 +140,8 @@ class LearnedProbe:
             shuffled = self.inputs.copy()
             shuffled[:, list(features)] = shuffled[rng.permutation(len(latent))][:, list(features)]
             left = _predict(self.trees, shuffled, self.parts, self.latents.shape[1])
-            left = clear(_beyond(left[:, order - 1 : order], self.given, self.parts, 2, self.weights))[:, 0]
+            left = _beyond(left[:, order - 1 : order], self.given, self.parts, 2, _CLEARING_TREES, self.weights)
+            left = clear(left)[:, 0]
             loss[candidate] = float((latent * (whole - left)).mean() / max(error, 1e-300))
         ranked = sorted(loss, key=lambda candidate: -loss[candidate])
         needed = max(_SURE, _SHARE * loss[ranked[0]])
@@ -145,7 +153,7 @@ def _learn(
     inputs: np.ndarray,
     parts: np.ndarray,
     seed: int,
-    count: int = _CLEARING_TREES,
+    count: int,
     weights: np.ndarray | None = None,
 ) -> list[Trees]:
     """Trees for each part, which have not seen its rows.
@@ -187,9 +195,15 @@ def _predict(trees: Sequence[Trees], inputs: np.ndarray, parts: np.ndarray, orde
 
 
 def _beyond(
-    values: np.ndarray, given: np.ndarray, parts: np.ndarray, seed: int, weights: np.ndarray | None = None
+    values: np.ndarray,
+    given: np.ndarray,
+    parts: np.ndarray,
+    seed: int,
+    count: int,
+    weights: np.ndarray | None = None,
 ) -> np.ndarray:
-    """Values (rows, some) less what the kept inputs make of them: within each part, either half by the other."""
+    """Values (rows, some) less what so many trees on the kept inputs make of them: within each part, either half by
+    the other."""
     if not given.shape[1]:
         return values
     left = np.empty_like(values)
@@ -197,6 +211,6 @@ def _beyond(
         rows = np.flatnonzero(parts == part)
         halves = np.arange(len(rows)) % 2
         own = values[rows]
-        trees = _learn(own, given[rows], halves, seed, weights=None if weights is None else weights[rows])
+        trees = _learn(own, given[rows], halves, seed, count, None if weights is None else weights[rows])
         left[rows] = own - _predict(trees, given[rows], halves, values.shape[1])
     return left

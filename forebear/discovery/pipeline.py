@@ -2,7 +2,7 @@
 
     stage       makes                                                            in
     read        the rows of a run, their folds, targets made continuous          problem.py
-    fit laws    samplers of every target, cross-fitted                           laws.py
+    fit laws    samplers of every target, cross-fitted                           laws.py, subsets.py
     draw        draws at rows that the sampler has not seen                      distil.py
     trace       the path: fit a kernel, remove the weakest candidate, again      trace.py, path.py
     search      sets whose latents know nothing of what they leave out           certify.py, subsets.py, search.py
@@ -21,9 +21,9 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
 from forebear.discovery.certificate import Certificate
-from forebear.discovery.certify import Certificates, CertificateSearch, certify_sets, search_sets
+from forebear.discovery.certify import Certificates, CertificateSearch, begin_search, certify_sets, search_sets
 from forebear.discovery.choose import LargestJump, choose
-from forebear.discovery.distil import DRAWN, Drawn, draw
+from forebear.discovery.distil import DRAWN, Drawn, draw, draw_shared
 from forebear.discovery.laws import fit_laws
 from forebear.discovery.path import Path
 from forebear.discovery.problem import ALONE, Context, Problem, read
@@ -45,14 +45,17 @@ Results = Mapping[str, TargetResult]
 def discover_batch(problem: Problem, number: int, context: Context = ALONE) -> Results:
     """All stages for one batch of targets."""
     kept = context.kept
+    # The flows behind the certificate can serve the path, too.
+    shared = begin_search(problem, number, context) if problem.shares_flows else None
     with ThreadPoolExecutor(1) as beside:
         # The search needs no draws, and neither it nor the paths keep every core busy.
-        searched = beside.submit(search_sets, problem, number, context) if problem.certified else None
+        searched = beside.submit(search_sets, problem, number, context, shared) if problem.certified else None
         drawn = kept.load("draws", DRAWN)
-        if drawn is None:
+        if drawn is None and shared is not None:
+            drawn = kept.save("draws", DRAWN, draw_shared(problem, number, shared))
+        elif drawn is None:
             rows = read(problem, number)
-            laws = fit_laws(problem, number, rows, context)
-            drawn = kept.save("draws", DRAWN, draw(problem, number, rows, laws))
+            drawn = kept.save("draws", DRAWN, draw(problem, number, rows, fit_laws(problem, number, rows, context)))
         traced = [
             kept.load(f"path-{part}", TRACED)
             or kept.save(f"path-{part}", TRACED, trace(problem, number, part, drawn, context))

@@ -17,7 +17,7 @@ from forebear.data.source import open_sample
 from forebear.data.survey import MODEL, Roles, named_texts, survey
 from forebear.data.table import Table, fingerprint
 from forebear.data.weights import check_weights, scaled
-from forebear.discovery.choose import Rule, find_rule
+from forebear.discovery.choose import Certified, Rule, find_rule
 from forebear.discovery.halves import HALF
 from forebear.discovery.problem import Problem, make_batches
 from forebear.discovery.screen import AUTO as SCREEN
@@ -26,7 +26,7 @@ from forebear.discovery.settings import Settings, resolve
 from forebear.discovery.structure import AUTO, RowStructure, declared, judge
 from forebear.errors import InputError, check_whole
 from forebear.flow.sampler import Sampler
-from forebear.flow.samplers import find_sampler
+from forebear.flow.samplers import FlowSampler, find_sampler
 from forebear.kernel.buffers import POOL
 from forebear.kernel.memory import dense_rows
 from forebear.run.engine import check_jobs, is_cluster
@@ -107,6 +107,8 @@ def prepare(asked: Asked, jobs: Any) -> Prepared:
     """The problem behind a question, or an `InputError` that says what is wrong with it."""
     config = resolve(asked.preset, asked.settings)
     rule, sampler = find_rule(asked.rule), find_sampler(asked.sampler, config.flow)
+    sharing = isinstance(rule, Certified) and isinstance(sampler, FlowSampler) and not asked.joint
+    config = config.settled(sharing, asked.settings)
     check_whole("runs", asked.runs, 1)
     check_whole("seed", asked.seed, 0)
     runs, seed = int(asked.runs), int(asked.seed)  # numpy's whole numbers do not go into JSON

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -13,7 +13,7 @@ from forebear.data.question import Question
 from forebear.data.table import Table
 from forebear.discovery.choose import Rule, needs_certificate
 from forebear.discovery.halves import halves
-from forebear.discovery.settings import Settings
+from forebear.discovery.settings import SHARED, Settings
 from forebear.discovery.structure import RowStructure
 from forebear.flow.sampler import NetworkSampler, Sampler, Task
 from forebear.storage.checkpoint import Checkpoint
@@ -68,6 +68,11 @@ class Problem:
     def certified(self) -> bool:
         """Whether the rule reads certificates."""
         return needs_certificate(self.rule)
+
+    @property
+    def shares_flows(self) -> bool:
+        """Whether paths are traced from draws of the flows behind the certificates."""
+        return self.settings.path == SHARED
 
     @property
     def targets(self) -> int:
@@ -189,6 +194,10 @@ class Context:
     kept: Checkpoint = field(default_factory=Checkpoint)
     tick: Callable[[str, float], None] = _silent
     """takes the name of a stage, and the share of it that is done"""
+
+    def quietly(self) -> Context:
+        """The same, for work beside the stage that is told of."""
+        return replace(self, tick=_silent)
 
 
 ALONE = Context()

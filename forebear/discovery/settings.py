@@ -7,9 +7,13 @@ from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any
 
 from forebear.discovery.tester import CertificateSettings
-from forebear.errors import InputError, check_fields, near_miss, positive, whole
+from forebear.errors import InputError, check_fields, near_miss, one_of, positive, whole
 from forebear.flow import settings as flow
 from forebear.kernel import settings as kernel
+
+AUTO, OWN, SHARED = "auto", "own", "shared"
+# Draws behind a path that is shared: the answer hardly depends on it, and its cost is their cube.
+_SHARED_DRAWS = 1_500
 
 
 @dataclass(frozen=True)
@@ -25,9 +29,31 @@ class Settings:
     subset: float = 0.8
     """share of the rows that each of several runs sees; one run sees them all. 0.5: runs come in pairs that share no
     row, and `found.stability` has a bound"""
+    path: str = AUTO
+    """where the draws behind the pruning path come from. "own": samplers trained for it alone, as published.
+    "shared": the flows behind the certificate, and 1,500 draws unless `distilled` is given, in a fraction of the
+    time. "auto": shared where the rule is "certified", no law is joint and nothing of the samplers is set"""
 
     def __post_init__(self) -> None:
         check_fields(self, _CHECKS)
+
+    def settled(self, sharing: bool, changes: Mapping[str, Any]) -> Settings:
+        """With one source of draws, where it was left open. `sharing`: whether a certificate has flows to share;
+        `changes`: what was set by name.
+
+        >>> settings = Settings().settled(True, {})
+        >>> settings.path, settings.kernel.distilled
+        ('shared', 1500)
+        >>> Settings(flow=flow.FlowSettings(steps=300)).settled(True, {}).path
+        'own'
+        """
+        if self.path == SHARED and not sharing:
+            raise InputError("path='shared' needs rule='certified', sampler='flow' and joint=False: use path='own'")
+        by_default = self.flow == flow.FlowSettings() and self.folds == Settings.folds
+        if self.path == OWN or (self.path == AUTO and not (sharing and by_default)):
+            return replace(self, path=OWN)
+        draws = self.kernel.distilled if "distilled" in changes else _SHARED_DRAWS
+        return replace(self, path=SHARED, kernel=replace(self.kernel, distilled=draws))
 
     def flat(self) -> dict[str, Any]:
         """Every setting by its name."""
@@ -37,10 +63,10 @@ class Settings:
         named = {"kernel": kernel if isinstance(kernel, str) else type(kernel).__name__, "lengthscale": plain}
         own = {f.name: getattr(self.kernel, f.name) for f in fields(self.kernel)}
         stages = {**asdict(self.flow), **own, **named, **asdict(self.certificate)}
-        return {**stages, "folds": self.folds, "subset": self.subset}
+        return {**stages, "folds": self.folds, "subset": self.subset, "path": self.path}
 
 
-_CHECKS = {"folds": whole(), "subset": positive(most=1.0)}
+_CHECKS = {"folds": whole(), "subset": positive(most=1.0), "path": one_of(AUTO, OWN, SHARED)}
 
 PRESETS = {
     "fast": Settings(),
@@ -63,7 +89,7 @@ def resolve(preset: str, changes: Mapping[str, Any]) -> Settings:
     flow_names = {f.name for f in fields(settings.flow)}
     kernel_names = {f.name for f in fields(settings.kernel)}
     certificate_names = {f.name for f in fields(settings.certificate)}
-    known = [*sorted(flow_names | kernel_names | certificate_names), "folds", "subset"]
+    known = [*sorted(flow_names | kernel_names | certificate_names), "folds", "subset", "path"]
     for name in changes:
         if name not in known:
             raise InputError(f"unknown setting '{name}'. {near_miss(name, known)}")
@@ -73,4 +99,5 @@ def resolve(preset: str, changes: Mapping[str, Any]) -> Settings:
         replace(settings.certificate, **{k: v for k, v in changes.items() if k in certificate_names}),
         changes.get("folds", settings.folds),
         changes.get("subset", settings.subset),
+        changes.get("path", settings.path),
     )

@@ -15,14 +15,13 @@ from forebear.data.table import Table
 from forebear.discovery.dependence import Features, all_latent_features
 from forebear.discovery.dependence_device import DeviceFeatures
 from forebear.discovery.effective import RowDependence, memory_beyond_inputs, memory_of_column
-from forebear.discovery.laws import Weights
+from forebear.discovery.laws import train_folds
 from forebear.discovery.problem import ALONE, Context
 from forebear.discovery.residuals import features
 from forebear.discovery.structure import INDEPENDENT, ORDERED, RowStructure
 from forebear.discovery.tester import CertificateSettings, SetTester
 from forebear.flow.settings import FlowSettings
 from forebear.flow.subset import SubsetFlow, make_subset_flow, prepare_subset_flow
-from forebear.flow.train import Trained, Training, fit
 
 # Rows in a step of training: masks make the loss noisier than that of a flow with one set of inputs, and half as many
 # rows in 1.4 times as many steps serve a little worse.
@@ -126,7 +125,9 @@ class SharedFlow:
         """Rows that the certificate of an answer is from, in the order of the table."""
         return self._confirmed_rows()
 
-    def _searched_rows(self) -> np.ndarray:
+    @property
+    def searched_rows(self) -> np.ndarray:
+        """Rows that the search reads, in the order of the table."""
         return np.sort(self.order[: self.settings.tested])
 
     def _confirmed_rows(self) -> np.ndarray:
@@ -139,7 +140,7 @@ class SharedFlow:
     def testers(self, seed: int, context: Context = ALONE) -> list[SetTester]:
         """Train the flow of every subset for all targets together, and set up the test of each."""
         everything = [(frozenset(question.candidates), frozenset[str]()) for question in self.questions]
-        return self._train(range(len(self.questions)), everything, self._searched_rows(), seed, "subsets", context)
+        return self._train(range(len(self.questions)), everything, self.searched_rows, seed, "subsets", context)
 
     def confirming(self, testers: Sequence[SetTester]) -> list[SetTester]:
         """The same flows, asked about other rows than the search read, where there are enough, or about all rows."""
@@ -171,7 +172,7 @@ class SharedFlow:
             # A GPU trains more of them in the same time, and compiles for few numbers of targets only.
             more = (1 << (count - 1).bit_length()) - count
             numbers, wanted = [*numbers, *[numbers[-1]] * more], [*wanted, *[wanted[-1]] * more]
-        return self._train(numbers, wanted, self._confirmed_rows(), seed, name, context)[:count]
+        return self._train(numbers, wanted, self._confirmed_rows(), seed, name, context.quietly())[:count]
 
     def _train(
         self,
@@ -207,7 +208,7 @@ class SharedFlow:
             observed=self._observed,
             weights=self.structure.weights,
         )
-        trained = [_trained(one, f"{name}-{fold}", context) for fold, one in enumerate(trainings)]
+        trained = train_folds(trainings, name, context)
         flow = make_subset_flow(trained, len(questions), settings)
         notes = tuple(note for one in trained for note in one.notes)
         return self._testers(numbers, wanted, rows, flow, notes)
@@ -295,8 +296,3 @@ def _dependence(tester: SetTester, everything: frozenset[str], structure: RowStr
     # A latent that is white beyond the inputs makes rows as good as independent. All features of a slow one count as
     # being as slow as the slowest: what moves its location for long moves its spread and shape now and then.
     return RowDependence(rows, latents=np.tile(memory.max(axis=0), (len(memory), 1))) if memory.any() else None
-
-
-def _trained(training: Training, name: str, context: Context) -> Trained:
-    form = Weights(training)
-    return context.kept.load(name, form) or context.kept.save(name, form, fit(training))

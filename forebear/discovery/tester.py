@@ -19,6 +19,7 @@ from forebear.discovery.dependence import (
     PLAIN_SHARE,
     Features,
     HostTest,
+    MaxStatistic,
     TestResult,
     all_latent_features,
     detectable,
@@ -28,7 +29,7 @@ from forebear.discovery.dependence import (
 )
 from forebear.discovery.dependence_device import DeviceFeatures, DeviceTest
 from forebear.discovery.effective import RowDependence
-from forebear.discovery.learned import LearnedProbe
+from forebear.discovery.learned import PROMISING, LearnedProbe
 from forebear.discovery.residuals import LATENT_ORDERS, Residualiser, latent_features
 from forebear.discovery.search import SetEvidence, weigh
 from forebear.errors import InputError, below_one, check_fields, or_none, positive, whole
@@ -243,9 +244,15 @@ class SetTester:
         given = [place for place, owner in enumerate(self._seen_owners) if on[owner]]
         weighing = test.clear if isinstance(test, HostTest) and self.weights is not None else None
         own = latents if weighing is None else weighing.plain(latents)
-        probe = LearnedProbe.fit(own, self._seen, self.parts, given, weights=self.weights)
         freedom, worth = (len(own) - test.count, 1.0) if weighing is None else (weighing.freedom, weighing.worth)
-        found = probe.measure(test.clear, freedom, self.dependence, worth)
+
+        def asked(few: bool) -> tuple[LearnedProbe, MaxStatistic]:
+            probe = LearnedProbe.fit(own, self._seen, self.parts, given, weights=self.weights, few=few)
+            return probe, probe.measure(test.clear, freedom, self.dependence, worth)
+
+        probe, found = asked(few=True)
+        if found.statistic >= PROMISING:
+            probe, found = asked(few=False)
         p_value = sidak(found.statistic, found.tests)
         limit = max(fixed.limit, found.limit)
         if p_value > fixed.p_value:
@@ -351,6 +358,15 @@ class SetTester:
         if self.observed is None or kept.issuperset(self.question.candidates):
             return np.zeros(len(rows), bool)
         return np.any(self.observed[rows][:, self.on(kept) > 0] == 0, axis=1).reshape(-1)
+
+    def draws(
+        self, rows: Int[np.ndarray, " some"], z: Float[np.ndarray, " some"], fold: int | None = None
+    ) -> Float[np.ndarray, " some"]:
+        """Standardised targets (some,) at some rows and latents z, given all candidates: by the flow that has not
+        seen a row, or by that of one fold."""
+        folds = self.fold[rows] if fold is None else np.full(len(rows), fold)
+        masks = self._masks(frozenset(self.question.candidates), rows)
+        return self.flow.quantiles(self.number, self.x[rows], z[:, None], folds, masks)[:, 0]
 
     @cached_property
     def scored(self) -> Int[np.ndarray, " scored"]:

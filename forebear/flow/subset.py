@@ -96,6 +96,11 @@ class SubsetFlow:
     """by fold, then by target; the model of a fold has not seen the rows of that fold"""
     settings: FlowSettings
 
+    @property
+    def folds(self) -> int:
+        """How many flows there are of each target."""
+        return len(self.models)
+
     def latents(
         self,
         target: int,

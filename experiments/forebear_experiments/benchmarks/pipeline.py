@@ -60,7 +60,7 @@ def _row(case: Case, seeds: Sequence[int], arguments: dict[str, Any]) -> dict[st
     for seed in seeds:
         system = case.make(seed=seed)
         started = time.perf_counter()
-        found = forebear.discover(system.table, **system.options(*case.targets), **arguments)
+        found = forebear.discover(system.table, **system.options(*case.targets), **{"path": "own", **arguments})
         seconds += time.perf_counter() - started
         asked, rule = asked + len(found.targets), found.settings["rule"]
         for target, names in found.ancestors.items():

@@ -99,7 +99,12 @@ def _ours(
     targets = {f"y{place}": y for place, (_, y) in enumerate(tables)}
     own = {f"y{place}": [f"x{place}_{j}" for j in range(x.shape[1])] for place, (x, _) in enumerate(tables)}
     found = forebear.discover(
-        pd.DataFrame(columns | targets), targets=list(targets), candidates=own, level=LEVEL, seed=seed, **arguments
+        pd.DataFrame(columns | targets),
+        targets=list(targets),
+        candidates=own,
+        level=LEVEL,
+        seed=seed,
+        **{"path": "own", **arguments},  # the published rule reads the path
     )
     jump = forebear.LargestJump()
     return {

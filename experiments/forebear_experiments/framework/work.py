@@ -95,7 +95,7 @@ def _answer(part: Part, preset: str, seed: int, quick: bool) -> dict[str, Any]:
         joint=part.joint,
         seed=seed,
         progress=False,
-        **settings,
+        **{"path": "own", **settings},  # the published rule reads the path
     )
     return {
         "seed": seed,

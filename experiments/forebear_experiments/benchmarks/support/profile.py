@@ -11,12 +11,12 @@ from typing import Any
 
 STAGES = {
     "train samplers": ("forebear.discovery.pipeline", "fit_laws"),
-    "sample": ("forebear.discovery.pipeline", "draw"),
+    "sample": ("forebear.discovery.pipeline", "draw draw_shared"),
     "choose kernel": ("forebear.discovery.trace", "_hyperparameters"),
     "build kernels": ("forebear.discovery.path", "Dense.of Dense.without"),
     "factorise": ("forebear.discovery.path", "ridge"),
     "scores": ("forebear.discovery.path", "Dense.energies"),
-    "certificate: train": ("forebear.discovery.subsets", "_trained"),
+    "certificate: train": ("forebear.discovery.subsets", "train_folds"),
     "certificate: latents": ("forebear.discovery.tester", "SetTester.latents"),
     "certificate: tests": (
         "forebear.discovery.tester",
