@@ -108,3 +108,15 @@ Prometheus = Annotated[Path | None, _column("Write Prometheus' text format: .pro
 
 DemoOut = Annotated[Path, Option("--out", metavar="DIR", help="Folder for the run and its figure.")]
 Version = Annotated[bool, Option("--version", help="Print the version and stop.")]
+
+Port = Annotated[
+    str | None, Option(metavar="N", help="Where to listen; 0: any port that is free.", show_default=False)
+]
+Host = Annotated[
+    str, Option(metavar="ADDRESS", help="The address to listen on; others than this reach it from other machines.")
+]
+AllowHost = Annotated[
+    _Several,
+    Option(metavar="NAME", help="A further name of this server, such as that of a proxy.", show_default=False),
+]
+Browser = Annotated[bool, Option(" /--no-browser", help="Do not open a browser.", show_default=False)]
