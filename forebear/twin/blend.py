@@ -254,7 +254,7 @@ class BlendLaw(TwinLaw):
 
     def pulled(self, tables: Iterable[Tabled], y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Latents and slopes off the tables."""
-        z, slope = np.empty((2, *y.shape))
+        z, slope = np.empty(y.shape), np.empty(y.shape)
         for rows, i, latents, values in tables:
             told = rows_line(y[rows, i, None], values, latents)
             z[rows, i], slope[rows, i] = (one[:, 0] for one in told)
@@ -270,9 +270,7 @@ class BlendLaw(TwinLaw):
             for i in range(self.latents):
                 yield self.tabled(rows, i, self.values(different, i)[place])
 
-    def values(
-        self, features: Float[np.ndarray, "rows features"], target: int
-    ) -> Float[np.ndarray, "rows points"]:
+    def values(self, features: Float[np.ndarray, "rows features"], target: int) -> Float[np.ndarray, "rows points"]:
         """The law of one target as a table in the units of the data."""
         return self.blends[target].table(features) * self.scale[target] + self.centre[target]
 

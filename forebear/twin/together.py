@@ -91,7 +91,9 @@ class Together:
         """A function of rows at the rows of every asker; all arrays of an asker have as many rows."""
         found: list[np.ndarray | None] = [None] * len(flat)
         for size in self.tiles:
-            pieces = [(n, piece) for n, own in enumerate(flat) for piece, tile in self._cut(len(own[0])) if tile == size]
+            pieces = [
+                (n, piece) for n, own in enumerate(flat) for piece, tile in self._cut(len(own[0])) if tile == size
+            ]
             if not pieces:
                 continue
             lengths = [piece.stop - piece.start for _, piece in pieces]
@@ -123,9 +125,7 @@ class Together:
         def tables(rows: np.ndarray) -> np.ndarray:
             return np.stack([law.values(rows, i) for i in range(law.latents)], axis=1)
 
-        return [
-            _read(law, ask, values) for ask, values in zip(asks, self._in_tiles(tables, features), strict=True)
-        ]
+        return [_read(law, ask, values) for ask, values in zip(asks, self._in_tiles(tables, features), strict=True)]
 
 
 def _read(law: BlendLaw, ask: Ask, values: np.ndarray) -> np.ndarray:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import errno
+import math
 import os
 import secrets
+import signal
 import socket
 import sys
 import tempfile
+import threading
 import webbrowser
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -134,7 +137,11 @@ def nothing() -> None:
 
 
 def serve(
-    app: ASGIApp, bound: Bound, on_start: Callable[[], None] = nothing, on_stop: Callable[[], None] = nothing
+    app: ASGIApp,
+    bound: Bound,
+    on_start: Callable[[], None] = nothing,
+    on_stop: Callable[[], None] = nothing,
+    grace: float = 3.0,
 ) -> None:
     """Serve until Ctrl-C or SIGTERM, then let the requests under way end.
 
@@ -142,17 +149,36 @@ def serve(
         app: behind `guarded`.
         on_start: called when the server listens.
         on_stop: called, in the loop of the server, when it is to end: streams that never end by themselves end here.
+        grace: seconds for the requests under way.
     """
-    server = make_server(app, bound, on_start, on_stop)
-    with unwatched(), bound.socket:
+    server = make_server(app, bound, on_start, on_stop, grace)
+    with unwatched(), _outlived(), bound.socket:
         try:
             asyncio.run(server.serve(sockets=[bound.socket]))
         except KeyboardInterrupt:  # raised anew when all is done, where nobody else listens for it
             pass
 
 
+@contextmanager
+def _outlived() -> Iterator[None]:
+    """The server raises a SIGTERM anew when all is answered; within, that ends nothing, so that what a caller has to
+    clear away is cleared away."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, lambda *_: None)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
 def make_server(
-    app: ASGIApp, bound: Bound, on_start: Callable[[], None] = nothing, on_stop: Callable[[], None] = nothing
+    app: ASGIApp,
+    bound: Bound,
+    on_start: Callable[[], None] = nothing,
+    on_stop: Callable[[], None] = nothing,
+    grace: float = 3.0,
 ) -> uvicorn.Server:
     """The server of `serve`, which `await server.serve(sockets=[bound.socket])` runs in a loop of yours."""
     config = uvicorn.Config(
@@ -164,7 +190,7 @@ def make_server(
         server_header=False,
         # Who asks is not read from headers that anybody can write.
         proxy_headers=False,
-        timeout_graceful_shutdown=3,
+        timeout_graceful_shutdown=math.ceil(grace),
     )
     return _Server(config, on_start, on_stop)
 
