@@ -77,7 +77,7 @@ class ServedTwin:
         if self._limits.together == 1:
             return Current(twin, twin, None, time())
         together = Together(twin.law)
-        together.warm(len(twin.columns), len(twin.outputs))
+        together.warm(twin.rows)
         gatherer = Gatherer(together, self._limits.together, self._metrics.computed)
         asked = replace(twin, model=GatheredLaw(twin.law, gatherer))  # type: ignore[arg-type]
         asked.corners  # noqa: B018

@@ -1,9 +1,10 @@
 """Questions of several askers in few compiled calls, each with the answer that it would have had alone.
 
 Compiled code rounds differently for another number of rows, and a digit that depends on who else asked at the same
-moment could never be reproduced. So every question is cut into pieces by its own size alone, pieces of one size fill
-tiles of that size, whoever they belong to, and a tile is always computed whole: what comes out of a row depends
-neither on its place in the tile nor on the rows beside it. A few sizes of tile are all that is ever compiled.
+moment could never be reproduced. So every question is cut into pieces by its own size alone, and pieces of one size
+fill tiles of that size, whoever they belong to; a tile is always computed whole, and a few sizes are all that is ever
+compiled. Some libraries round differently at another place of a matrix, too: `warm` looks, and pieces share no tile
+of a size for which that is so.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Literal, NamedTuple
 
 import numpy as np
+from jaxtyping import Float
 
 from forebear.errors import InputError
 from forebear.twin.batches import LEAST, MOST
@@ -22,6 +24,8 @@ Kind = Literal["push", "pull", "density"]
 KINDS: tuple[Kind, ...] = ("push", "pull", "density")
 # Rows in a tile. A blend asks trees for every row, so that a large tile costs as much as its rows.
 _TILES, _BLEND_TILES = (16, 64, 256, 1_024, 4_096), (8, 16, 32, 64)
+# Orders of rows that are tried.
+_MOVES = 4
 
 
 class Ask(NamedTuple):
@@ -55,6 +59,8 @@ class Together:
         self.law = law
         self.calls = 0
         """tiles computed so far"""
+        self.shared: frozenset[int] = frozenset()
+        """tiles in which a row has the same digits at every place"""
         most = max(LEAST, MOST >> max(0, law.latents.bit_length() - 4))
         self.tiles = _BLEND_TILES if isinstance(law, BlendLaw) else tuple(t for t in _TILES if t <= most)
 
@@ -72,13 +78,31 @@ class Together:
                 found[number] = rows.reshape(*ask.at.shape[:-1], rows.shape[1])
         return found
 
-    def warm(self, inputs: int, targets: int) -> None:
-        """Compile what will be needed, once and for all."""
+    def warm(self, rows: Float[np.ndarray, "rows inputs"]) -> None:
+        """Compile what will be needed, and find out which tiles can be shared, at some rows of the data."""
+        shared = set(self.tiles)
         for size in self.tiles:
-            x, z = np.zeros((size, inputs)), np.zeros((1, size, self.law.latents))
-            self.answer([Ask("push", x, z)])
+            rng = np.random.default_rng(size)
+            x = rows[rng.integers(0, len(rows), size)] if len(rows) else np.zeros((size, rows.shape[1]))
+            z = rng.standard_normal((1, size, self.law.latents))
+            [y] = self.answer([Ask("push", x, z)])
+            asks = [Ask("push", x, z)]
             if isinstance(self.law, ModelLaw) and "pull" not in self.law.lacks:
-                self.answer([Ask("pull", x, np.zeros((size, targets))), Ask("density", x, np.zeros((size, targets)))])
+                asks += [Ask("pull", x, y[0]), Ask("density", x, y[0])]
+            for ask in asks:
+                if not self._place_is_nothing(ask, rng):
+                    shared.discard(size)
+        self.shared = frozenset(shared)
+
+    def _place_is_nothing(self, ask: Ask, rng: np.random.Generator) -> bool:
+        """Whether rows have the same digits wherever they stand."""
+        [told] = self.answer([ask])
+        for _ in range(_MOVES):
+            order = rng.permutation(len(ask.x))
+            [moved] = self.answer([Ask(ask.kind, ask.x[order], np.take(ask.at, order, axis=-2))])
+            if not np.array_equal(moved, np.take(told, order, axis=-2), equal_nan=True):
+                return False
+        return True
 
     def _function(self, kind: Kind) -> Callable[..., np.ndarray]:
         if kind == "push":
@@ -94,15 +118,14 @@ class Together:
             pieces = [
                 (n, piece) for n, own in enumerate(flat) for piece, tile in self._cut(len(own[0])) if tile == size
             ]
-            if not pieces:
-                continue
-            lengths = [piece.stop - piece.start for _, piece in pieces]
-            arrays = [np.concatenate([flat[n][i][piece] for n, piece in pieces]) for i in range(len(flat[0]))]
-            told = np.concatenate([function(*tile) for tile in self._tiles_of(arrays, size)])
-            for (n, piece), start in zip(pieces, np.cumsum(lengths) - lengths, strict=True):
-                if found[n] is None:
-                    found[n] = np.empty((len(flat[n][0]), *told.shape[1:]))
-                found[n][piece] = told[start : start + piece.stop - piece.start]  # type: ignore[index]
+            for group in [pieces] if size in self.shared and pieces else [[piece] for piece in pieces]:
+                lengths = [piece.stop - piece.start for _, piece in group]
+                arrays = [np.concatenate([flat[n][i][piece] for n, piece in group]) for i in range(len(flat[0]))]
+                told = np.concatenate([function(*tile) for tile in self._tiles_of(arrays, size)])
+                for (n, piece), start in zip(group, np.cumsum(lengths) - lengths, strict=True):
+                    if found[n] is None:
+                        found[n] = np.empty((len(flat[n][0]), *told.shape[1:]))
+                    found[n][piece] = told[start : start + piece.stop - piece.start]  # type: ignore[index]
         return [rows for rows in found if rows is not None]
 
     def _cut(self, rows: int) -> Iterator[tuple[slice, int]]:

@@ -101,9 +101,9 @@ function calls(given, n, seed) {
   $("curl").textContent = `curl --json '${quoted}' \\\n  -H "Authorization: Bearer $TOKEN" ${url}`;
   $("python").textContent = [
     "import json, os, urllib.request", "",
-    `asked = json.loads(r"""${body.replaceAll('"""', '\\"\\"\\"')}""")`,
+    `asked = r"""${body}"""`,
     "headers = {\"Authorization\": f\"Bearer {os.environ['TOKEN']}\", \"Content-Type\": \"application/json\"}",
-    `request = urllib.request.Request("${url}", json.dumps(asked).encode(), headers)`,
+    `request = urllib.request.Request("${url}", asked.encode(), headers)`,
     "draws = json.load(urllib.request.urlopen(request))[\"draws\"]"].join("\n");
 }
 
