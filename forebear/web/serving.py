@@ -66,8 +66,9 @@ def bind(host: str = "127.0.0.1", port: int | None = None, usual: int = 0) -> Bo
 
 
 def _bind(host: str, port: int) -> Bound:
-    family, kind, _, _, place = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
-    listening = socket.socket(family, kind)
+    family, kind, protocol, _, place = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+    # Without the protocol asyncio would not take it for TCP, and answers would wait 40 ms for each other's receipt.
+    listening = socket.socket(family, kind, protocol)
     try:
         if os.name == "nt":  # SO_REUSEADDR would let another program take the port over there
             listening.setsockopt(socket.SOL_SOCKET, socket.SO_EXCLUSIVEADDRUSE, 1)

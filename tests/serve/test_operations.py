@@ -77,7 +77,7 @@ def test_what_lies_outside_is_told(twin: Twin) -> None:
 
 def test_monitors_are_those_of_the_twin(twin: Twin) -> None:
     rows = plant_rows(60).assign(trips=1, state="worn")
-    sent = json.loads(rows.to_json(orient="records"))
+    sent = json.loads(str(rows.to_json(orient="records")))
     told = OPERATIONS["monitor"].answer(twin, {"rows": sent, "level": 0.1, "seed": 1})
     own = twin.monitor(rows, level=0.1, seed=1)
     assert told["verdict"] == own.verdict and told["summary"] == own.summary() and told["rows"] == 60
