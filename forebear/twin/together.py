@@ -23,9 +23,9 @@ from forebear.twin.law import ModelLaw, TwinLaw
 Kind = Literal["push", "pull", "density"]
 KINDS: tuple[Kind, ...] = ("push", "pull", "density")
 # Rows in a tile. A blend asks trees for every row, so that a large tile costs as much as its rows.
-_TILES, _BLEND_TILES = (16, 64, 256, 1_024, 4_096), (8, 16, 32, 64)
+_TILES, _BLEND_TILES = (16, 64, 256, 1_024), (8, 16, 32, 64)
 # Orders of rows that are tried.
-_MOVES = 4
+_MOVES = 3
 
 
 class Ask(NamedTuple):
