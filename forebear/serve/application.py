@@ -9,6 +9,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any
 
+import numpy as np
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
@@ -112,7 +113,8 @@ class Service:
     def _work(self, served: ServedTwin, operation: Operation, content: Any) -> bytes:
         """In a thread: what is asked of the law is gathered with the questions of other requests."""
         current = served.current
-        with self.room.hold(work_of(current.twin, operation, content, self.limits)):
+        # Numbers too large for single precision are a sender's; what they give is null.
+        with self.room.hold(work_of(current.twin, operation, content, self.limits)), np.errstate(all="ignore"):
             if operation.alone:
                 told = operation.answer(current.twin, content, self.limits)
             else:

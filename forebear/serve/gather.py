@@ -84,7 +84,8 @@ class Gatherer:
                 self._linger()
                 now, self._waiting = self._waiting[: self._most], self._waiting[self._most :]
             self._tell(len(now))
-            self._answer(now)
+            with np.errstate(all="ignore"):
+                self._answer(now)
 
     def _linger(self) -> None:
         end = perf_counter() + _LINGER

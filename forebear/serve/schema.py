@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from forebear.kinds import kind_named
+from forebear.kinds.cells import LARGEST
 from forebear.serve.limits import Limits
 from forebear.serve.operations import MOST_QUANTILES, OPERATIONS, OUTSIDE, Operation, label
 from forebear.serve.reading import MOST_SEED
@@ -59,7 +60,8 @@ def address(twin: str, operation: str, twins: int) -> str:
 def _components(twin: Twin, limits: Limits) -> dict[str, Schema]:
     inputs = {column.name: _input(twin, place) for place, column in enumerate(twin.columns)}
     targets = {target.name: _target(twin, target) for target in twin.outputs}
-    both = inputs | targets
+    # A monitor leaves rows with gaps out, and tells labels that were never seen.
+    both = {name: _loose(one) for name, one in (inputs | targets).items()}
     return {
         "Inputs": _table(inputs, limits.rows, "Rows of the inputs."),
         "Targets": _table(targets, limits.rows, "Observed values of the targets, a row for each row of given."),
@@ -91,7 +93,7 @@ def _input(twin: Twin, place: int) -> Schema:
     if column.levels:
         options = [label(level) for level in column.levels]
         return told | {"enum": [*options, None] if column.gaps else options, "default": options[int(middle)]}
-    told |= {"type": ["number", "null"] if column.gaps else "number", "default": widget.get("start", middle)}
+    told |= {**_number(column.gaps), "default": widget.get("start", middle)}
     if column.period is not None:
         return told | {"description": f"An angle: {column.period:g} is one turn.", "x-period": column.period}
     if within is not None:
@@ -99,6 +101,12 @@ def _input(twin: Twin, place: int) -> Schema:
         told["x-seen"] = {"low": within.low, "high": within.high, "quantiles": quantiles}
         told["description"] = f"Seen from {within.low:.6g} to {within.high:.6g}{_in_words(twin, column.name)}."
     return told
+
+
+def _loose(column: Schema) -> Schema:
+    """The same for rows as they come: any label, and gaps."""
+    loose = {name: value for name, value in column.items() if name not in ("enum", "default")}
+    return loose | {"type": ["string", "number", "boolean", "null"] if "enum" in column else ["number", "null"]}
 
 
 def _middle(present: np.ndarray, labels: bool) -> float:
@@ -112,7 +120,11 @@ def _target(twin: Twin, target: Target) -> Schema:
     told: Schema = {"title": target.name, "x-taken-for": target.dequantiser.taken_for, **_unit(twin, target.name)}
     if target.levels:
         return told | {"enum": [label(level) for level in target.levels]}
-    return told | {"type": "number"}
+    return told | _number()
+
+
+def _number(gaps: bool = False) -> Schema:
+    return {"type": ["number", "null"] if gaps else "number", "minimum": -LARGEST, "maximum": LARGEST}
 
 
 def _unit(twin: Twin, name: str) -> Schema:
@@ -124,7 +136,7 @@ def _in_words(twin: Twin, name: str) -> str:
 
 
 def _path(twin: Twin, name: str, prefix: str, operation: Operation, limits: Limits) -> Schema:
-    fields = _fields(twin, prefix, limits)
+    fields = _fields(prefix, limits)
     properties = {field: fields[field] for field in (*operation.needs, *operation.takes)}
     body = {**_object(properties, list(operation.needs)), "additionalProperties": False}
     answer = _object(_ANSWERS[operation.name](twin), None)
@@ -141,10 +153,9 @@ def _path(twin: Twin, name: str, prefix: str, operation: Operation, limits: Limi
     }
 
 
-def _fields(twin: Twin, prefix: str, limits: Limits) -> dict[str, Schema]:
+def _fields(prefix: str, limits: Limits) -> dict[str, Schema]:
     share: Schema = {"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1}
     q = {"type": "array", "items": share, "minItems": 1, "maxItems": MOST_QUANTILES}
-    monitored = "level" if twin is None else "the chance of a false alarm of monitor"
     return {
         "given": {"$ref": f"#/components/schemas/{prefix}Inputs"},
         "y": {"$ref": f"#/components/schemas/{prefix}Targets"},
@@ -166,7 +177,8 @@ def _fields(twin: Twin, prefix: str, limits: Limits) -> dict[str, Schema]:
         "q": {"anyOf": [share, q], "description": "Levels of the quantiles."},
         "level": {
             **share,
-            "description": f"The share of the law that an interval holds (0.9), or {monitored} (0.05).",
+            "description": "The share of the law that an interval holds (0.9), or the chance of a false alarm of "
+            "monitor (0.05).",
         },
         "guarantee": {
             "type": "boolean",
@@ -248,6 +260,8 @@ _ERRORS = {
     "400": "The body is no JSON.",
     "401": "No token, or a wrong one.",
     "403": "From the page of another site.",
+    "404": "There is no such twin or operation.",
+    "405": "Another method than POST.",
     "408": "The request came too slowly.",
     "413": "The body is too long.",
     "415": "The body is not sent as application/json.",
@@ -286,4 +300,5 @@ def _health() -> Schema:
 def _metrics() -> Schema:
     content = {"text/plain": {"schema": _TEXT}}
     told = {"description": "Counters and gauges.", "content": content}
-    return {"get": {"summary": "What it has done, as Prometheus reads it.", "responses": {"200": told}}}
+    responses = {"200": told, "401": {"$ref": "#/components/responses/401"}}
+    return {"get": {"summary": "What it has done, as Prometheus reads it.", "responses": responses}}
