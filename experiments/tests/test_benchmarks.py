@@ -178,3 +178,11 @@ def test_monitor_counts_alarms_and_names() -> None:
     assert nothing["alarms"] == 0 and nothing["of"] == 2
     slope = rows["independent rows: slope of an input in the second half of 600 rows"]
     assert slope["named_rightly"] <= slope["found"] == 2 and slope["rows_off"] < 100
+
+
+@pytest.mark.slow
+def test_a_served_twin_answers_everybody_and_turns_away_who_is_too_many() -> None:
+    *served, few, many = measure("serve", clients=(2,), requests=40, seconds=5, steps=20, overload=2)["rows"]
+    assert [row["failed"] for row in served] == [0] * 4 and all(row["per_second"] > 0 for row in served)
+    for row in (few, many):
+        assert row["answered"] > 0 and row["turned_away"] > 0 and row["other"] == 0

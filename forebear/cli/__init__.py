@@ -218,6 +218,34 @@ def monitor(
     run_monitor(twin, data, reference, level, margin, parse_whole(seed, "--seed", 0), told)
 
 
+@app.command(epilog=examples.SERVE)
+def serve(
+    twin: opt.ServedFolders,
+    port: opt.Port = None,
+    host: opt.Host = "127.0.0.1",
+    allow_host: opt.AllowHost = None,
+    token_file: opt.TokenFile = None,
+    browser: opt.Browser = True,
+    max_rows: opt.MaxRows = "1000",
+    max_draws: opt.MaxDraws = "10000",
+    max_bytes: opt.MaxBytes = "2000000",
+    timeout: opt.Timeout = "30",
+    queue: opt.Queue = "64",
+    together: opt.TogetherMost = "32",
+    reload: opt.Reload = False,
+) -> None:
+    """Put twins behind an address: draws, quantiles, means, intervals and more as JSON, and a page to try them.
+
+    It answers this machine alone unless --host says otherwise, and whoever has the token that it prints. SIGHUP reads
+    the twins again; Ctrl-C ends it, after what is under way.
+    """
+    from forebear.cli.serving import Place, run_serve
+
+    limits = [("rows", max_rows), ("draws", max_draws), ("body", max_bytes), ("seconds", timeout)]
+    limits += [("queue", queue), ("together", together)]
+    run_serve(twin, Place(host, port, allow_host or (), token_file, browser), limits, reload)
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; the status is 0 done, 1 failed, 2 bad input, 130 interrupted."""
     for stream in (sys.stdout, sys.stderr):

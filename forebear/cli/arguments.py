@@ -108,3 +108,29 @@ Prometheus = Annotated[Path | None, _column("Write Prometheus' text format: .pro
 
 DemoOut = Annotated[Path, Option("--out", metavar="DIR", help="Folder for the run and its figure.")]
 Version = Annotated[bool, Option("--version", help="Print the version and stop.")]
+
+Port = Annotated[
+    str | None, Option(metavar="N", help="Where to listen; 0: any port that is free.", show_default=False)
+]
+Host = Annotated[
+    str, Option(metavar="ADDRESS", help="The address to listen on; others than this reach it from other machines.")
+]
+AllowHost = Annotated[
+    _Several,
+    Option(metavar="NAME", help="A further name of this server, such as that of a proxy.", show_default=False),
+]
+Browser = Annotated[bool, Option(" /--no-browser", help="Do not open a browser.", show_default=False)]
+
+ServedFolders = Annotated[
+    list[str], Argument(metavar="TWIN...", help="Twins' folders or run folders; NAME=FOLDER gives one a name.")
+]
+TokenFile = Annotated[
+    Path | None, _column("Holds the token, and is made if it is not there; default: a new one.", "FILE")
+]
+MaxRows = Annotated[str, Option(metavar="N", help="Rows of one request.")]
+MaxDraws = Annotated[str, Option(metavar="N", help="Draws at each row.")]
+MaxBytes = Annotated[str, Option(metavar="N", help="Bytes of one request.")]
+Timeout = Annotated[str, Option(metavar="SECONDS", help="For one request, from its first byte to the last.")]
+Queue = Annotated[str, Option(metavar="N", help="Requests taken in at a time; others are told to come again.")]
+TogetherMost = Annotated[str, Option(metavar="N", help="Requests computed together; 1: each alone.")]
+Reload = Annotated[bool, Option("--reload", help="Read a twin again when its folder holds another one.")]

@@ -57,3 +57,9 @@ EXPORT = f"""{_HEAD}
   forebear export twin twin.c
   forebear export twin twin.onnx
 """
+
+SERVE = f"""{_HEAD}
+  forebear serve run
+  forebear serve runs/pump runs/fan --port 8000 --token-file token.txt --no-browser
+  forebear serve run --max-rows 100 --queue 16 --reload
+"""

@@ -49,6 +49,23 @@ def watch() -> None:
     threading.Thread(target=_listen, args=(hears,), daemon=True).start()
 
 
+@contextmanager
+def unwatched() -> Iterator[None]:
+    """Within, Ctrl-C is left to somebody else's handler, such as that of a server, which ends by itself.
+
+    >>> with unwatched():
+    ...     pass
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.set_wakeup_fd(-1)
+    try:
+        yield
+    finally:
+        signal.set_wakeup_fd(before, warn_on_full_buffer=False)
+
+
 def _listen(hears: socket.socket) -> None:
     while signal.SIGINT not in hears.recv(16):
         pass

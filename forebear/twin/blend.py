@@ -6,9 +6,9 @@ is their mixture: a quantile map with an inverse and a density, whatever it is m
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import final
+from typing import NamedTuple, final
 
 import equinox as eqx
 import jax
@@ -193,6 +193,15 @@ def mix(tables: list[np.ndarray], weights: Float[np.ndarray, " laws"]) -> Float[
     return np.concatenate([mixed(np.concatenate([own[:, part] for own in tables]), weights) for part in pieces])
 
 
+class Tabled(NamedTuple):
+    """The law of one target at some rows: values (rows, points) at latents (rows, points)."""
+
+    rows: slice
+    target: int
+    latents: np.ndarray
+    values: np.ndarray
+
+
 @final
 @dataclass(frozen=True, eq=False)
 class BlendLaw(TwinLaw):
@@ -221,35 +230,51 @@ class BlendLaw(TwinLaw):
 
     def push(self, x: np.ndarray, z: np.ndarray) -> np.ndarray:
         """Values off the tables."""
-        found = np.empty((len(z), len(x), self.latents))
-        for rows, i, latents, values in self._tables(x):
+        return self.pushed(self._tables(x), z)
+
+    def pushed(self, tables: Iterable[Tabled], z: np.ndarray) -> np.ndarray:
+        """The same, once the tables of the rows are known."""
+        found = np.empty(z.shape)
+        for rows, i, latents, values in tables:
             found[:, rows, i] = rows_line(z[:, rows, i].T.astype(float), latents, values)[0].T
         return found
 
     def pull(self, x: np.ndarray, y: np.ndarray) -> np.ndarray:
         """Latents off the tables."""
-        return self._pulled(x, y)[0]
+        return self.pulled(self._tables(x), y)[0]
 
     def log_density(self, x: np.ndarray, y: np.ndarray) -> np.ndarray:
         """That of the latents times the slope of the table."""
-        z, slope = self._pulled(x, y)
+        return self.density(self._tables(x), y)
+
+    def density(self, tables: Iterable[Tabled], y: np.ndarray) -> np.ndarray:
+        """The same, once the tables of the rows are known."""
+        z, slope = self.pulled(tables, y)
         return log_normal(z) + np.log(slope)
 
-    def _pulled(self, x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        z, slope = np.empty((2, len(x), self.latents))
-        for rows, i, latents, values in self._tables(x):
+    def pulled(self, tables: Iterable[Tabled], y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Latents and slopes off the tables."""
+        z, slope = np.empty(y.shape), np.empty(y.shape)
+        for rows, i, latents, values in tables:
             told = rows_line(y[rows, i, None], values, latents)
             z[rows, i], slope[rows, i] = (one[:, 0] for one in told)
         return z, slope
 
-    def _tables(self, x: np.ndarray):
-        """Rows, target, latents and values (rows, points) in the units of the data, in pieces of bounded memory."""
+    def _tables(self, x: np.ndarray) -> Iterator[Tabled]:
+        """In pieces of bounded memory."""
         features = self.encoder.single(x)
         for start in range(0, max(len(x), 1), _ROWS):
             rows = slice(start, min(start + _ROWS, len(x)))
-            for i, blend in enumerate(self.blends):
-                # Often one row is asked about many times, as for a density: it is answered once.
-                different, place = np.unique(features[rows], axis=0, return_inverse=True)
-                values = (blend.table(different) * self.scale[i] + self.centre[i])[place]
-                latents = np.broadcast_to(straightened(blend.knots, MIXED), values.shape)
-                yield rows, i, latents, values
+            # Often one row is asked about many times, as for a density: it is answered once.
+            different, place = np.unique(features[rows], axis=0, return_inverse=True)
+            for i in range(self.latents):
+                yield self.tabled(rows, i, self.values(different, i)[place])
+
+    def values(self, features: Float[np.ndarray, "rows features"], target: int) -> Float[np.ndarray, "rows points"]:
+        """The law of one target as a table in the units of the data."""
+        return self.blends[target].table(features) * self.scale[target] + self.centre[target]
+
+    def tabled(self, rows: slice, target: int, values: Float[np.ndarray, "rows points"]) -> Tabled:
+        """Values of some rows with the latents that they stand at."""
+        latents = np.broadcast_to(straightened(self.blends[target].knots, MIXED), values.shape)
+        return Tabled(rows, target, latents, values)

@@ -83,14 +83,17 @@ def check_outside(twin: Twin, x: np.ndarray, outside: str) -> None:
     """Warn of rows far beyond the data, or refuse them: beyond the ends of an input, or in an empty corner of two."""
     if outside not in ("warn", "raise", "ignore"):
         raise InputError(f"outside must be 'warn', 'raise' or 'ignore'; got {outside!r}")
-    if outside == "ignore" or not len(x):
-        return
-    said = _beyond_ends(twin, x) or _in_a_corner(twin, x)
+    said = None if outside == "ignore" else outside_told(twin, x)
     if said is None:
         return
     if outside == "raise":
         raise InputError(f"{said}; outside='ignore' asks for it all the same")
     warnings.warn(f"{said} (outside='ignore' silences this)", stacklevel=3)
+
+
+def outside_told(twin: Twin, x: np.ndarray) -> str | None:
+    """A sentence about the row that is furthest beyond the data; None where none is far."""
+    return (_beyond_ends(twin, x) or _in_a_corner(twin, x)) if len(x) else None
 
 
 def _beyond_ends(twin: Twin, x: np.ndarray) -> str | None:

@@ -93,14 +93,9 @@ def rows_line(
 def _places(at: np.ndarray, x: np.ndarray) -> np.ndarray:
     """How many points of its row are at most each value.
 
-    One search serves all rows, each moved to a stretch of its own.
+    Row by row: one search for all of them is no faster, and rounds differently with the number of the row.
     """
-    rows, points = x.shape
-    if not rows:
-        return np.empty(at.shape, int)
-    low, high = x[:, :1], x[:, -1:]
-    wide, apart = np.maximum(high - low, np.finfo(float).tiny), 3.0 * np.arange(rows)[:, None]
-    keys = (x - low) / wide + apart
-    asked = np.clip((at - low) / wide, -1.0, 1.5) + apart
-    found = np.searchsorted(keys.ravel(), asked.ravel(), side="right").reshape(at.shape)
-    return found - points * np.arange(rows)[:, None]
+    found = np.empty(at.shape, int)
+    for row, points in enumerate(x):
+        found[row] = np.searchsorted(points, at[row], side="right")
+    return found

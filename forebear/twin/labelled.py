@@ -16,10 +16,11 @@ def long_table(twin: Twin, draws: np.ndarray) -> pd.DataFrame:
     n, rows = draws.shape[:2]
     table = {"row": np.repeat(np.arange(1, rows + 1), n), "draw": np.tile(np.arange(1, n + 1), rows)}
     flat = draws.transpose(1, 0, 2).reshape(n * rows, -1)
-    return pd.DataFrame({**table, **{t.name: _cells(t, flat[:, i]) for i, t in enumerate(twin.outputs)}})
+    return pd.DataFrame({**table, **{t.name: cells_of_target(t, flat[:, i]) for i, t in enumerate(twin.outputs)}})
 
 
-def _cells(target: Target, values: np.ndarray) -> np.ndarray:
+def cells_of_target(target: Target, values: np.ndarray) -> np.ndarray:
+    """Values of a target as a table of the user's has them: labels, whole numbers, or numbers."""
     if target.levels:
         return np.array(target.levels, dtype=object)[values.astype(int)]
     lattice = target.dequantiser.values if target.dequantiser.kind == "lattice" else np.array([0.5])

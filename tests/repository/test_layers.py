@@ -144,6 +144,7 @@ def test_kernel_takes_plain_arrays() -> None:
         ("gymnasium", {"envs", "control"}),
         ("stable_baselines3", {"envs", "control"}),
         ("sbx", {"control"}),
+        ("uvicorn", {"web"}),
     ],
 )
 def test_libraries_with_a_home(library: str, homes: set[str]) -> None:

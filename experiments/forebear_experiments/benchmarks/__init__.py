@@ -40,6 +40,7 @@ BENCHES = {
     "cluster": "repeats on a local dask cluster, one of its workers killed midway, against one process (minutes)",
     "libraries": "pieces written by hand against the libraries that do the same: L-BFGS, workers, Cholesky (minutes)",
     "monitor": "false alarms, detection and delay of monitors on rigs that change, beside ADWIN (twenty minutes)",
+    "serve": "a served twin: requests per second and latency for 1 to 32 clients, and overload (three minutes)",
     "cost": "seconds of certified selection beside those of the published rule (minutes)",
 }
 """name -> what it measures"""
