@@ -127,7 +127,7 @@ def discover(
     from forebear.cli.discovering import ColumnRoles, OutputOptions, Trajectory, run_discover
 
     past = None if lags is None else parse_whole(lags, "--lags", 0)
-    steps = (step, tolerance, missing)
+    steps = (step, tolerance, missing, regime)
     trajectory = Trajectory(past, state or (), action or (), episode, time, increments, *steps)
     columns = (target or (), candidate or (), keep or (), group or (), periodic or ())
     roles = ColumnRoles(data, *columns, trajectory, exclude or ())
