@@ -25,7 +25,7 @@ from forebear.twin.knots import LATENTS, MIXED, mixed, rows_line
 from forebear.twin.law import Part, TwinLaw
 from forebear.twin.mass import log_normal
 from forebear.twin.model import TwinModel
-from forebear.twin.quantiles import QuantileModel
+from forebear.twin.quantiles import OWN_LATENTS, QuantileModel
 from forebear.twin.stacking import straightened
 
 # Rows whose tables are made at once.
@@ -124,6 +124,16 @@ class Blend:
     """(2, knots) the map of latents that held-out rows asked for"""
     reach: np.ndarray
     """(3, features) the ends of the data, and how far the target moves with each: correlations"""
+    correction: QuantileModel | None = None
+    """the law that the latents turned out to have on later rows (`learn_on.py`); None: standard normal"""
+
+    def latents(self, features: Float[np.ndarray, "rows features"]) -> Float[np.ndarray, "rows mixed"]:
+        """The latents of the values of `table`."""
+        plain = np.broadcast_to(straightened(self.knots, MIXED), (len(features), len(MIXED)))
+        if self.correction is None:
+            return plain
+        seen = self.correction.quantiles(features)[0]
+        return rows_line(plain, seen, np.broadcast_to(OWN_LATENTS, seen.shape))[0]
 
     def table(self, features: Float[np.ndarray, "rows features"]) -> Float[np.ndarray, "rows mixed"]:
         """The mixture's values at the latents `MIXED`, before they are straightened."""
@@ -251,5 +261,4 @@ class BlendLaw(TwinLaw):
                 # Often one row is asked about many times, as for a density: it is answered once.
                 different, place = np.unique(features[rows], axis=0, return_inverse=True)
                 values = (blend.table(different) * self.scale[i] + self.centre[i])[place]
-                latents = np.broadcast_to(straightened(blend.knots, MIXED), values.shape)
-                yield rows, i, latents, values
+                yield rows, i, blend.latents(different)[place], values

@@ -23,6 +23,7 @@ from forebear.storage.records import from_record
 from forebear.twin.blend import BlendLaw
 from forebear.twin.blend_store import restore_blends
 from forebear.twin.model import FlowModel, SamplerModel, TwinModel
+from forebear.twin.provenance import Learned
 from forebear.twin.reference import restore_reference
 from forebear.twin.settings import TwinSettings
 from forebear.twin.spline import SplineModel
@@ -91,6 +92,7 @@ def _restore(record: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> Twi
         str(record.get("table", "")),
         arrays.get("aside", np.zeros((0, len(outputs)))),
         restore_reference(record.get("reference"), arrays, len(columns), len(outputs)),
+        from_record(tuple[Learned, ...], record.get("provenance", [])),
     )
     _check_parts(twin)
     # Weights of another shape would fail only when they are used, and then not in one line.

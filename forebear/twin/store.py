@@ -115,6 +115,7 @@ def _record(twin: Twin) -> dict[str, Any]:
         "distillation": twin.distillation,
         "table": twin.table,
         "reference": reference_record(twin.reference),
+        "provenance": to_record(twin.provenance),
         **_model_record(twin),
     }
 
