@@ -7,7 +7,7 @@ is their mixture: a quantile map with an inverse and a density, whatever it is m
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import final
 
 import equinox as eqx
@@ -251,6 +251,12 @@ class BlendLaw(TwinLaw):
             told = rows_line(y[rows, i, None], values, latents)
             z[rows, i], slope[rows, i] = (one[:, 0] for one in told)
         return z, slope
+
+    def line(self, x: np.ndarray, target: int) -> tuple[np.ndarray, np.ndarray]:
+        """Latents and values (rows, points) of one law at each row, to be read many times."""
+        some = replace(self, blends=self.blends[target : target + 1], centre=self.centre[[target]])
+        parts = [(latents, values) for _, _, latents, values in replace(some, scale=self.scale[[target]])._tables(x)]
+        return np.concatenate([own for own, _ in parts]), np.concatenate([own for _, own in parts])
 
     def _tables(self, x: np.ndarray):
         """Rows, target, latents and values (rows, points) in the units of the data, in pieces of bounded memory."""
