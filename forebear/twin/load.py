@@ -27,12 +27,16 @@ from forebear.twin.provenance import Learned
 from forebear.twin.reference import restore_reference
 from forebear.twin.settings import TwinSettings
 from forebear.twin.spline import SplineModel
-from forebear.twin.store import ABOUT, ARRAYS, FORMAT, TABLES, StoredTarget, networks_of
+from forebear.twin.store import ARRAYS, FORMAT, TABLES, StoredTarget, networks_of
 from forebear.twin.twin import Range, Target, Twin
+from forebear.twin.versions import ABOUT, place_of
 
 
-def load_twin(folder: str | Path) -> Twin:
+def load_twin(folder: str | Path, version: int | None = None) -> Twin:
     """A twin that `Twin.save` wrote, on whatever device this machine has.
+
+    Arguments:
+        version: of a twin that has learned on (`twin_versions` lists them); None takes the one in use.
 
     >>> load_twin("no/such/twin")
     Traceback (most recent call last):
@@ -41,6 +45,7 @@ def load_twin(folder: str | Path) -> Twin:
     place = Path(folder)
     if not (place / ABOUT).is_file():
         raise InputError(f"{folder}: there is no twin in this folder ({ABOUT} is missing)")
+    place = place_of(place, version)
     remedy = "save the twin again"
     record = read_json(place / ABOUT, remedy)
     foreign = InputError(f"{place / ABOUT}: not a forebear twin, or damaged: {remedy}")
