@@ -27,7 +27,7 @@ LEVEL, _FOLDS = 0.05, 5
 
 
 def run(
-    kinds: Sequence[str] = tuple(TABLES), tables: int = 6, rows: int = 1_200, readings: int = 6
+    kinds: Sequence[str] = tuple(TABLES), tables: int = 5, rows: int = 1_200, readings: int = 5
 ) -> Iterator[dict[str, Any]]:
     """A row per kind of table, with so many tables of so many rows each; then two tied readings."""
     for kind in kinds:
