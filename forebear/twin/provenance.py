@@ -57,8 +57,8 @@ class Learned:
     notes: tuple[str, ...] = ()
     before: str = ""
     """fingerprint of the table, or of the rows, that the twin had learned last"""
-    version: str = ""
-    """of forebear"""
+    forebear: str = ""
+    """its version"""
 
     @property
     def suffices(self) -> bool:

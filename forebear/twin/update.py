@@ -218,7 +218,9 @@ def _stretches(
         if since is not None:
             new[:, place], begins[target] = places >= since - 1, int(since)
         elif verdict.verdict == CHANGED and verdict.since is not None:
-            first, last = verdict.since - 1, verdict.until
+            # Where it may as well have begun with the first row, it has.
+            at_once = verdict.since_interval is not None and verdict.since_interval[0] == 1
+            first, last = 0 if at_once else verdict.since - 1, verdict.until
             if last is None:
                 new[:first, place], begins[target] = False, int(places[first]) + 1
             else:
