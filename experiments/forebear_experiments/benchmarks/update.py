@@ -23,7 +23,7 @@ from forebear.twin.twin import Twin
 
 _FLOW: dict[str, Any] = {"steps": 1_500, "width": 32, "depth": 2, "batch": 1_024, "test": 0.2}
 _BLEND: dict[str, Any] = {"test": 0.2}
-_ASKED, _DRAWS = 2_000, 200
+_ASKED, _DRAWS = 1_500, 100
 
 
 class Case(NamedTuple):
@@ -56,7 +56,7 @@ CASES: Mapping[str, Case] = {
 
 
 def run(
-    cases: Sequence[str] = tuple(CASES), seeds: int = 4, old: int = 3_000, new: int = 600, blends: int = 2
+    cases: Sequence[str] = tuple(CASES), seeds: int = 3, old: int = 3_000, new: int = 600, blends: int = 1
 ) -> Iterator[dict[str, Any]]:
     """A row per case for small flows, with so many tables each; then some for blends, of a third of the old rows."""
     yield from _all("flow", cases, seeds, old, new, _FLOW)
