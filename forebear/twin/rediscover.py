@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
@@ -15,20 +15,21 @@ from forebear.discovery.prepare import Asked, prepare
 from forebear.discovery.structure import ORDERED, RowStructure
 from forebear.errors import InputError
 from forebear.twin.fit import fit_twin
+from forebear.twin.fresh import LIKELY
 from forebear.twin.new_rows import read_new
 from forebear.twin.reference import Reference
 from forebear.twin.renew import with_latents
 
 if TYPE_CHECKING:
+    from forebear.twin.fresh import Fresh, Known
     from forebear.twin.twin import Twin
 
 FEWEST = 100
 """new rows below which nothing is asked again"""
-_LIKELY = 0.5
 
 
 def rediscovered(
-    twin: Twin, learned: Twin, fresh: Any, old: Any, missing: Mapping[str, tuple[str, ...]], seed: int
+    twin: Twin, learned: Twin, fresh: Fresh, old: Known, missing: Mapping[str, tuple[str, ...]], seed: int
 ) -> tuple[Twin, dict[str, tuple[str, ...]], list[str]]:
     """The twin fitted on the inputs that a discovery on the new rows finds, and those; `learned` where it cannot be.
 
@@ -69,8 +70,8 @@ def _discovered(
 
 def _fitted(
     twin: Twin,
-    fresh: Any,
-    old: Any,
+    fresh: Fresh,
+    old: Known,
     frame: pd.DataFrame,
     now: np.ndarray,
     ancestors: Mapping[str, tuple[str, ...]],
@@ -80,7 +81,7 @@ def _fitted(
     """A twin on these inputs, from the new rows and from old ones where all laws still hold."""
     names = [*dict.fromkeys(name for own in ancestors.values() for name in own)]
     columns = [*names, *twin.targets]
-    still = np.flatnonzero(old.holds.min(axis=1) > _LIKELY)
+    still = np.flatnonzero(old.holds.min(axis=1) > LIKELY)
     before = old.frame(twin).iloc[still].reset_index(drop=True)
     donors = np.random.default_rng(seed).integers(len(frame), size=len(before))
     for name in names:
@@ -102,7 +103,7 @@ def _fitted(
     return _with_reference(twin, made, fresh)
 
 
-def _with_reference(twin: Twin, made: Twin, fresh: Any) -> Twin:
+def _with_reference(twin: Twin, made: Twin, fresh: Fresh) -> Twin:
     """With the new rows that were set aside to compare with, and the columns beside the new inputs."""
     frame = fresh.frame(np.flatnonzero(fresh.judges & fresh.new.all(axis=1)))
     others = [c for c in (*twin.columns, *twin.reference.others) if c.name not in made.inputs and c.name in frame]

@@ -4,25 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from forebear.kinds import kind_named
+from forebear.twin.fresh import LIKELY
 from forebear.twin.reference import Reference
 
 if TYPE_CHECKING:
+    from forebear.twin.fresh import Fresh, Known
     from forebear.twin.twin import Range, Twin
 
-# Inputs and rows set aside that a twin keeps at most, and the chance from which on an old row is one of today's law.
-_MOST_ROWS, _MOST_REFERENCE, _LIKELY = 8_192, 2_000, 0.5
+# Inputs, and rows set aside, that a twin keeps at most.
+_MOST_ROWS, _MOST_REFERENCE = 8_192, 2_000
 
 
-def renewed(twin: Twin, fresh: Any, kept: Any, trained: Any, seed: int) -> Twin:
+def renewed(twin: Twin, fresh: Fresh, kept: Known, trained: Known, seed: int) -> Twin:
     """The twin with what the new rows bring, and without those old rows at which a law has changed."""
     rng = np.random.default_rng(seed)
     learn = np.flatnonzero(~fresh.judges & ~fresh.gone)
-    still = trained.holds.min(axis=1) > _LIKELY
+    still = trained.holds.min(axis=1) > LIKELY
     rows = np.concatenate([trained.x[still], fresh.x[learn]])
     made = replace(
         twin,
@@ -54,11 +56,12 @@ def _wider(twin: Twin, place: int, x: np.ndarray) -> Range | None:
     return replace(both, low=min(known.low, both.low), high=max(known.high, both.high))
 
 
-def _reference(twin: Twin, fresh: Any, kept: Any) -> Reference:
+def _reference(twin: Twin, fresh: Fresh, kept: Known) -> Reference:
     """Rows set aside before, where the laws still hold, and those of the new rows."""
     own = twin.reference
     new = np.flatnonzero(fresh.judges & fresh.new.all(axis=1))
-    still = np.flatnonzero(kept.holds.min(axis=1) > _LIKELY)[-max(0, _MOST_REFERENCE - len(new)) :]
+    still = np.flatnonzero(kept.holds.min(axis=1) > LIKELY)
+    still = still[max(0, len(still) + len(new) - _MOST_REFERENCE) :]
     other = np.full((len(new), len(own.others)), np.nan)
     for place, column in enumerate(own.others):
         if column.name in fresh.table.other:
@@ -73,7 +76,7 @@ def _reference(twin: Twin, fresh: Any, kept: Any) -> Reference:
     )
 
 
-def _groups(own: Reference, still: Sequence[int], fresh: Any, new: np.ndarray) -> np.ndarray:
+def _groups(own: Reference, still: Sequence[int], fresh: Fresh, new: np.ndarray) -> np.ndarray:
     """Of the rows that are kept and of new ones, which belong to no group that was there before."""
     if not len(own.groups):
         return own.groups

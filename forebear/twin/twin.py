@@ -490,7 +490,8 @@ class Twin:
         >>> updated.monitor(rows(600, moved=1.0)).verdict
         'holds'
         """
-        from forebear.twin.update import Asked, update
+        from forebear.twin.fresh import Asked
+        from forebear.twin.update import update
 
         asked = Asked(old, since, weights, rediscover, level, seed)
         with show_progress(progress) as show:
