@@ -209,7 +209,7 @@ def test_the_tables_of_regimes_are_what_they_say() -> None:
 
     for kind, make in TABLES.items():
         made = make(300, np.random.default_rng(0))
-        frame = made.data.table if isinstance(made.data, fb.Lagged) else made.data
+        frame: Any = made.data.table if isinstance(made.data, fb.Lagged) else made.data
         assert set(made.changes) < set(frame.columns) and frame[REGIME].nunique() == 3, kind
         again = make(300, np.random.default_rng(0))
         pd.testing.assert_frame_equal(frame, again.data.table if isinstance(again.data, fb.Lagged) else again.data)

@@ -95,14 +95,15 @@ def in_regimes(found: Found, targets: Iterable[str] | None, progress: bool | Non
         asked = [target for target in asked if found.regimes["law"].get(target) != SAME] or asked
     frame, about_rows = _with_rows(found)
     own = {*_SETTINGS, *PRESETS[str(record.settings["preset"])].flat()} - {"kernel"}
-    settings = {name: value for name, value in record.settings.items() if name in own} | about_rows
+    settings: dict[str, Any] = {name: value for name, value in record.settings.items() if name in own}
+    settings |= about_rows
     parts = {}
     labels = frame[regime].to_numpy()
     for label in dict.fromkeys(labels.tolist()):  # in the order of the table
         rows = frame.iloc[np.flatnonzero(labels == label)].drop(columns=regime).reset_index(drop=True)
         # What does not vary in a regime is no candidate there.
         moving = {name for name, count in rows.nunique().items() if count > 1}
-        roles = _roles([record.questions[target] for target in asked], moving)
+        roles: dict[str, Any] = _roles([record.questions[target] for target in asked], moving)
         periods = {name: period for name, period in found.table.periods().items() if name in moving}
         parts[str(label)] = discover(rows, asked, **roles, periodic=periods or None, progress=progress, **settings)
     return InRegimes(regime, parts)

@@ -104,6 +104,6 @@ def run_versions(folder: Path, version: int | None, as_json: bool) -> None:
             "-" if row["rows"] is None or np.isnan(row["rows"]) else f"{row['rows']:,.0f}",
             ", ".join(f"{target} {word}" for target, word in row["laws"].items()) or "-",
         ]
-        for number, row in table.iterrows()
+        for number, row in table.to_dict("index").items()
     ]
     say(as_table(["version", "", "when", "new rows", "laws"], rows))

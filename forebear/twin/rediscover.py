@@ -54,7 +54,7 @@ def rediscovered(
 
 
 def _varies(frame: pd.DataFrame, name: str) -> bool:
-    return name in frame.columns and frame[name].nunique() > 1
+    return name in frame.columns and len(pd.unique(frame[name])) > 1
 
 
 def _discovered(
@@ -87,7 +87,7 @@ def _fitted(
     for name in names:
         if name not in before:
             before[name] = frame[name].to_numpy()[donors]
-    rows = pd.concat([before[columns], frame[columns]], ignore_index=True)
+    rows: Any = pd.concat([before[columns], frame[columns]], ignore_index=True)
     table = read_columns(rows, "rows", columns, {n: p for n, p in periods.items() if n in names}, gaps=True)
     weights = np.concatenate([old.holds.min(axis=1)[still], fresh.counts[now]])
     structure = RowStructure(ORDERED if twin.reference.ordered else "independent", weights=weights / weights.mean())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -76,7 +75,7 @@ def _reference(twin: Twin, fresh: Fresh, kept: Known) -> Reference:
     )
 
 
-def _groups(own: Reference, still: Sequence[int], fresh: Fresh, new: np.ndarray) -> np.ndarray:
+def _groups(own: Reference, still: np.ndarray, fresh: Fresh, new: np.ndarray) -> np.ndarray:
     """Of the rows that are kept and of new ones, which belong to no group that was there before."""
     if not len(own.groups):
         return own.groups

@@ -151,9 +151,8 @@ def _chosen(twin: Twin, model: Any, better: np.ndarray) -> Any:
         assert isinstance(twin.model, BlendLaw)
         pairs = zip(model.blends, twin.model.blends, better, strict=True)
         return replace(model, blends=tuple(new if won else old for new, old, won in pairs))
-    return with_networks(
-        model, [own_networks(model if won else twin.model, len(better), i) for i, won in enumerate(better)]
-    )
+    old: Any = twin.model
+    return with_networks(model, [own_networks(model if won else old, len(better), i) for i, won in enumerate(better)])
 
 
 def _missing(twin: Twin, fresh: Fresh) -> dict[str, tuple[str, ...]]:
@@ -204,4 +203,4 @@ def _change(before: Twin, after: Twin, frame: pd.DataFrame, target: str, seed: i
         y = read_matrix(rows, [twin.outputs[place]], "rows")[:, 0]
         draws = twin.sample(rows, n=_DRAWS, seed=seed, outside="ignore")
         means.append(float(crps(draws[..., place], y).mean()))
-    return Change(*means, len(rows))
+    return Change(means[0], means[1], len(rows))

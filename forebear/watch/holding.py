@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 from jaxtyping import Float
-from scipy.spatial import cKDTree
+from scipy.spatial import KDTree
 from scipy.special import expit
 
 from forebear.watch.features import ORDERS, scores
@@ -42,7 +42,7 @@ def still_holds(
     count = int(min(len(z), np.clip(_NEAR * np.sqrt(len(z)), _FEWEST, _MOST)))
     if not near.shape[1]:
         near, places = np.zeros((len(near), 1)), np.zeros((len(places), 1))
-    tree = cKDTree(near)
+    tree = KDTree(near)
     own, around_own = _nearest(tree, near, count)
     far, around = _nearest(tree, places, count)
     told = scores(z)
@@ -53,7 +53,7 @@ def still_holds(
     return np.where(beyond, 1.0, chance)
 
 
-def _nearest(tree: cKDTree, places: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
+def _nearest(tree: KDTree, places: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
     """How far the last of so many neighbours is, and which they are."""
     far, around = tree.query(places, k=np.arange(1, count + 1))
     return np.asarray(far)[:, -1], np.asarray(around)

@@ -137,7 +137,7 @@ def test_what_is_asked_in_each_regime_is_what_was_asked_in_all() -> None:
     found = fb.discover(table, "y", ["a"], regime="campaign", rows="machine", weights="often", **quick)
     frame, options = _with_rows(found)
     assert options == {"rows": "machine", "weights": "often"}
-    assert frame["machine"].nunique() == 20 and frame["often"].iloc[1] == pytest.approx(3 * frame["often"].iloc[0])
+    assert len(set(frame["machine"])) == 20 and frame["often"].iloc[1] == pytest.approx(3 * frame["often"].iloc[0])
 
 
 @pytest.mark.parametrize(

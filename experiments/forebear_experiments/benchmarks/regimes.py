@@ -109,7 +109,7 @@ def _of_residuals(x: np.ndarray, y: np.ndarray, labels: np.ndarray, seed: int) -
 def _sharpened(count: int) -> Iterator[dict[str, Any]]:
     """Two readings that follow one another, of which the target needs the first: does a stretch in which they are
     set apart tell which?"""
-    cases: dict[str, Callable[[pd.DataFrame], tuple[pd.DataFrame, str | None]]] = {
+    cases: dict[str, Callable[[pd.DataFrame], tuple[Any, str | None]]] = {
         "seen rows alone": lambda table: (table[table[REGIME] == "seen"].drop(columns=REGIME), None),
         "set rows alone": lambda table: (table[table[REGIME] == "set"].drop(columns=REGIME), None),
         "both, with regime=": lambda table: (table, REGIME),

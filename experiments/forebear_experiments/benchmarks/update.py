@@ -117,7 +117,7 @@ def _one(
         "refit_new": lambda: _fitted(rows, settings, seed),
     }
     fresh = rig(_ASKED, np.random.default_rng([28, seed]), case)
-    before = rig(_ASKED, np.random.default_rng([29, seed]), Case())
+    before: Any = rig(_ASKED, np.random.default_rng([29, seed]), Case())
     before = before[case.holds(before[["a", "b", "c"]].to_numpy())]
     told: dict[str, Any] = {"before_new": _lost(twin, fresh, case), "before_old": _lost(twin, before, Case())}
     for word, make in makers.items():

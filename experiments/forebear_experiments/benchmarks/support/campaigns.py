@@ -35,7 +35,7 @@ def _in(table: pd.DataFrame, label: str = "autumn") -> np.ndarray:
     return (table[REGIME] == label).to_numpy()
 
 
-def _law(table: pd.DataFrame, noise: np.ndarray) -> pd.Series:
+def _law(table: pd.DataFrame, noise: np.ndarray) -> Any:
     return np.sin(table["u"]) + 0.5 * table["v"] + 0.5 * noise
 
 
@@ -100,7 +100,7 @@ def _one_regime_spread(rows: int, rng: np.random.Generator) -> Made:
 
 def _record(rows: int, rng: np.random.Generator, change: float) -> Made:
     """A state that decays and is driven, in three campaigns one after the other."""
-    table = _inputs(rows, rng)[["u", REGIME]]
+    table: Any = _inputs(rows, rng)[["u", REGIME]]
     gain = 0.3 + change * _in(table)
     x, noise = np.zeros(rows), 0.2 * rng.normal(size=rows)
     for row in range(rows - 1):
