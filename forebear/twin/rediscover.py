@@ -54,7 +54,7 @@ def rediscovered(
 
 
 def _varies(frame: pd.DataFrame, name: str) -> bool:
-    return name in frame.columns and len(pd.unique(frame[name])) > 1
+    return name in frame.columns and len(set(frame[name].dropna().tolist())) > 1
 
 
 def _discovered(

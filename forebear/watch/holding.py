@@ -55,8 +55,9 @@ def still_holds(
 
 def _nearest(tree: KDTree, places: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
     """How far the last of so many neighbours is, and which they are."""
-    far, around = tree.query(places, k=np.arange(1, count + 1))
-    return np.asarray(far)[:, -1], np.asarray(around)
+    # A single neighbour comes without an axis.
+    far, around = (np.reshape(own, (len(places), count)) for own in tree.query(places, k=count))
+    return far[:, -1], around
 
 
 def _two_groups(means: Float[np.ndarray, "places orders"], count: int) -> tuple[float, np.ndarray]:
