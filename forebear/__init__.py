@@ -46,6 +46,8 @@ if TYPE_CHECKING:
     from forebear.twin.rollout import Rollout as Rollout
     from forebear.twin.settings import TwinSettings as TwinSettings
     from forebear.twin.twin import Twin as Twin
+    from forebear.twin.versions import roll_back as roll_back
+    from forebear.twin.versions import twin_versions as twin_versions
 
 _HOMES = {
     "InputError": "forebear.errors",
@@ -79,6 +81,8 @@ _HOMES = {
     "load_twin": "forebear.twin.load",
     "Twin": "forebear.twin.twin",
     "TwinSettings": "forebear.twin.settings",
+    "roll_back": "forebear.twin.versions",
+    "twin_versions": "forebear.twin.versions",
 }
 
 __all__ = [
@@ -116,8 +120,10 @@ __all__ = [
     "lagged",
     "load",
     "load_twin",
+    "roll_back",
     "sklearn",
     "systems",
+    "twin_versions",
 ]
 
 

@@ -1,4 +1,6 @@
-"""The picture of a served twin's page: `python docs/making/serve_picture.py ADDRESS PICTURE`, the address with its token.
+"""The picture of a served twin's page: `python docs/making/serve_picture.py ADDRESS PICTURE`.
+
+The address is the one with the token.
 
 Needs a browser, as the tests of the page do (FOREBEAR_BROWSER, or Chromium on the path).
 """

@@ -3,7 +3,8 @@
 RUN/twin holds the twin of the run, whoever asked for it first: `found.twin()`, `forebear sample` or `forebear
 report`. Twins on all candidates, and joint or separate ones where the discovery was the other, have places of their
 own in RUN/twins. With each is kept what it was made from: the result, the arguments and the settings. The same are
-answered with the twin that is there, others replace it. A twin that someone else has put there is left alone.
+answered with the twin that is there, others replace it. A twin that someone else has put there is left alone, and so
+is one that has learned on: what the command line uses is its version in use, what a result gives is the first.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ from forebear.twin.load import load_twin
 from forebear.twin.settings import TwinSettings
 from forebear.twin.store import has_twin, made_from, save_twin
 from forebear.twin.twin import Twin
+from forebear.twin.versions import version_numbers
 
 TEST_SHARE = 0.2
 """of the rows, set aside to judge a twin on, unless something else is asked for"""
@@ -157,11 +159,11 @@ class KeptTwin:
         return has_twin(self.folder) and made_from(self.folder) is None
 
     def load(self, recipe: Recipe) -> Twin | None:
-        """The twin that is there, if it was made from this result by this recipe."""
+        """The twin that is there, as it was fitted, if it was made from this result by this recipe."""
         if self.recipe() != recipe:
             return None
         try:
-            return load_twin(self.folder)
+            return load_twin(self.folder, version=1)
         except InputError:  # damaged: it is made again
             return None
 
@@ -169,6 +171,9 @@ class KeptTwin:
         """Keep it, unless it is there, or the folder no longer holds the result; trouble is told and does no harm."""
         found = fingerprint_of(self.run)
         if found is None or self.is_foreign() or self.recipe() == recipe:
+            return
+        if len(version_numbers(self.folder)) > 1:
+            warnings.warn(f"the twin is not kept: {self.folder} holds one that has learned on", stacklevel=4)
             return
         try:
             save_twin(twin, self.folder, to_record(_Made(found, recipe)))

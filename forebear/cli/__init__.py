@@ -127,7 +127,7 @@ def discover(
     from forebear.cli.discovering import ColumnRoles, OutputOptions, Trajectory, run_discover
 
     past = None if lags is None else parse_whole(lags, "--lags", 0)
-    steps = (step, tolerance, missing)
+    steps = (step, tolerance, missing, regime)
     trajectory = Trajectory(past, state or (), action or (), episode, time, increments, *steps)
     columns = (target or (), candidate or (), keep or (), group or (), periodic or ())
     roles = ColumnRoles(data, *columns, trajectory, exclude or ())
@@ -244,6 +244,37 @@ def serve(
     limits = [("rows", max_rows), ("draws", max_draws), ("body", max_bytes), ("seconds", timeout)]
     limits += [("queue", queue), ("together", together)]
     run_serve(twin, Place(host, port, allow_host or (), token_file, browser), limits, reload)
+
+
+@app.command(epilog=examples.UPDATE)
+def update(
+    twin: opt.TwinFolder,
+    data: opt.UpdateRows = None,
+    old: opt.OldRows = None,
+    since: opt.Since = None,
+    weights: opt.Weights = None,
+    rediscover: opt.Rediscover = True,
+    level: opt.Level = "0.05",
+    seed: opt.Seed = "0",
+    out: opt.UpdateOut = None,
+    roll_back: opt.RollBack = None,
+    versions: opt.Versions = False,
+    json: opt.Json = False,
+    progress: opt.Progress = None,
+) -> None:
+    """Let a twin learn on from new rows; it becomes the next version in its folder.
+
+    Exit status 1 when the inputs of a law no longer suffice and were not found again.
+    """
+    from forebear.cli.updating import Learning, run_update, run_versions
+
+    if roll_back is not None or versions:
+        back = None if roll_back is None else parse_whole(roll_back, "--roll-back", 1)
+        run_versions(twin, back, json)
+        return
+    first = None if since is None else parse_whole(since, "--since", 1)
+    learning = Learning(data, old, first, weights, rediscover, level, parse_whole(seed, "--seed", 0), progress)
+    run_update(twin, learning, out, json)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

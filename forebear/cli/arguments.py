@@ -103,6 +103,17 @@ ReferenceRows = Annotated[
 ]
 Level = Annotated[str, Option(metavar="P", help="Chance of one false alarm, over all targets.")]
 Margin = Annotated[str, Option(metavar="D", help="The smallest change worth an alarm, in deviations.")]
+UpdateRows = Annotated[Path | None, _column("New rows: a .csv or .parquet file.", "FILE")]
+OldRows = Annotated[
+    Path | None, _column("Rows that the twin was fitted on; default: those of the run, or draws of the twin.", "FILE")
+]
+Since = Annotated[str | None, _column("The first row of the new law; default: as the monitor says.", "ROW")]
+Rediscover = Annotated[
+    bool, Option("--rediscover/--no-rediscover", help="Search for inputs where they no longer suffice.")
+]
+UpdateOut = Annotated[Path | None, _column("The twin's folder; default: the next version where it is.", "DIR")]
+RollBack = Annotated[str | None, _column("Use this version from now on, and stop.", "N")]
+Versions = Annotated[bool, Option("--versions", help="Show the versions and stop.")]
 MonitorOut = Annotated[Path | None, _column("Write a page to look at: .html.", "FILE")]
 Prometheus = Annotated[Path | None, _column("Write Prometheus' text format: .prom.", "FILE")]
 

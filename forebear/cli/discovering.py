@@ -45,6 +45,7 @@ class Trajectory:
     step: str | None = None
     tolerance: str | None = None
     missing: str = "model"
+    regime: str | None = None
 
 
 @dataclass(frozen=True)
@@ -192,6 +193,7 @@ def _lagged_arguments(
         step=trajectory.step,
         tolerance=trajectory.tolerance,
         missing=trajectory.missing,
+        regime=trajectory.regime,
     )
     asked = _asked(roles, list(made.table.columns), f"{roles.data} with lags")
     asked["targets"] = asked["targets"] or list(made.targets)

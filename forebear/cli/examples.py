@@ -45,6 +45,13 @@ MONITOR = f"""{_HEAD}
   forebear monitor run --data new.csv --out monitored.html --prometheus forebear.prom
 """
 
+UPDATE = f"""{_HEAD}
+  forebear update run --data new.csv
+  forebear update twin --data new.csv --since 401 --json > updated.json
+  forebear update twin --versions
+  forebear update twin --roll-back 1
+"""
+
 REPORT = f"""{_HEAD}
   forebear report run
   forebear report run --out report.html --held-out new.csv

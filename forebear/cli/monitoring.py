@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 import typer
 
+from forebear.cli.options import parse_number
 from forebear.cli.output import as_table, long_work, note, say
 from forebear.cli.sample import open_twin
-from forebear.errors import InputError
 from forebear.storage.files import check_output, write_bytes
 from forebear.version import __version__
 from forebear.watch.result import Monitored
@@ -32,7 +32,7 @@ def run_monitor(
         check_output(told.page, (".html", ".htm"), "--out ")
     if told.prometheus is not None:
         check_output(told.prometheus, (".prom",), "--prometheus ")
-    numbers = {"level": _number(level, "--level"), "margin": _number(margin, "--margin")}
+    numbers = {"level": parse_number(level, "--level"), "margin": parse_number(margin, "--margin")}
     with long_work(None, ""):
         opened = open_twin(twin)
         known = None if reference is None else str(reference)
@@ -57,10 +57,3 @@ def _show(answer: Monitored) -> None:
         for target, told in answer.targets.items()
     ]
     say(as_table(["target", "law", "follows", "since row"], rows), answer.summary())
-
-
-def _number(text: str, option: str) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        raise InputError(f"{option} must be a number, such as 0.05; got '{text}'") from None

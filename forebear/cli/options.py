@@ -146,3 +146,16 @@ def by_target(
         if strict:
             expand(lists[target], columns, source, f"given with {option}", [target])
     return lists
+
+
+def parse_number(text: str, option: str) -> float:
+    """A number that was typed.
+
+    >>> parse_number("high", "--level")
+    Traceback (most recent call last):
+    forebear.errors.InputError: --level must be a number, such as 0.05; got 'high'
+    """
+    try:
+        return float(text)
+    except ValueError:
+        raise InputError(f"{option} must be a number, such as 0.05; got '{text}'") from None

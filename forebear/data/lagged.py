@@ -58,6 +58,7 @@ def lagged(
     step: Any = None,
     tolerance: Any = None,
     missing: str = "refuse",
+    regime: str | None = None,
 ) -> Lagged:
     """One row a moment: each state's next change beside states and actions now and up to `lags` steps ago.
 
@@ -74,7 +75,8 @@ def lagged(
     Column `{name}_{k}` is `name` k steps ago (k = 0 is now). The target of a state is `d_{name}`, next minus
     now, or with `increments=False` the next value itself, `next_{name}`. The change of a state in `periodic`
     is taken the short way round, in [-period/2, period/2). Group "lag k" holds all columns at lag k. The
-    episode's id, when given, stays as a column that is neither target nor candidate.
+    episode's id, when given, stays as a column that is neither target nor candidate, and so does `regime`, a column
+    that says in which campaign or season a row was taken: its value now, for `discover(..., regime=)`.
 
     >>> made = lagged({"x": [1.0, 3.0, 4.0, 9.0], "u": [0, 1, 0, 1]}, state="x", action="u", lags=1)
     >>> made.table.values.tolist(), list(made.table)
@@ -94,14 +96,17 @@ def lagged(
     actions = pick_names(action, columns, source, "action")
     periods = pick_periods(periodic, columns, source)
     depth = _checked_lags(lags)
-    _check_roles(states, actions, periods, episode, time, source)
+    _check_roles(states, actions, periods, {"episode": episode, "time": time, "regime": regime}, source)
     order, runs = _time_order(frame, episode, time, source)
     now = _window_ends(runs, depth, source)
     cells = _cells(frame, states, actions, source, missing != "refuse")
 
     back = {k: {f"{name}_{k}": cells[name].take(order[now - k]) for name in cells} for k in range(depth + 1)}
     ahead = _targets(cells, states, periods, order[now], order[now + 1], increments)
-    label = {} if episode is None else {str(episode): cells_of(frame, str(episode)).take(order[now]).array}
+    labels = dict.fromkeys(str(name) for name in (episode, regime) if name is not None)
+    label = {
+        name: cells_of(frame, _one_name(name, frame, source, "regime")).take(order[now]).array for name in labels
+    }
     return Lagged(
         table=_joined([label, *back.values(), ahead], source),
         targets=tuple(ahead),
@@ -229,8 +234,7 @@ def _check_roles(
     states: Sequence[str],
     actions: Sequence[str],
     periods: Mapping[str, float],
-    episode: object,
-    time: object,
+    labels: Mapping[str, object],
     source: str,
 ) -> None:
     if not states:
@@ -238,7 +242,7 @@ def _check_roles(
     both = [name for name in states if name in actions]
     if both:
         raise InputError(f"{source}: {listed(both)} named in both state and action: name each in one of them")
-    for option, value in (("episode", episode), ("time", time)):
+    for option, value in labels.items():
         if value is not None and str(value) in (*states, *actions):
             raise InputError(f"{source}: column '{value}' is named in {option} and in state or action: choose one")
     strays = [name for name in periods if name not in (*states, *actions)]

@@ -61,7 +61,7 @@ def scaled(weights: Float[np.ndarray, " rows"]) -> Float[np.ndarray, " rows"]:
     >>> scaled(np.array([1.0, 3.0])).tolist()
     [0.5, 1.5]
     """
-    return weights / weights.mean()
+    return weights / weights.mean() if len(weights) else weights
 
 
 def effective_rows(weights: Float[np.ndarray, " rows"]) -> float:

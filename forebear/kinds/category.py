@@ -44,11 +44,13 @@ class Category(Kind):
         return np.asarray(values, float)[:, None] * _APART
 
     def test_features(self, values: np.ndarray, column: Described) -> np.ndarray:
-        """Indicators of the levels, commonest first."""
+        """Indicators of the levels, commonest first; that of the commonest itself comes last."""
         codes, counts = np.unique(values, return_counts=True)
-        # The commonest level is what the others leave over.
-        others = codes[np.argsort(-counts, kind="stable")][1 : _LEVELS + 1]
-        return centred((values[:, None] == others).astype(float))
+        first, *others = codes[np.argsort(-counts, kind="stable")][: _LEVELS + 1]
+        # Of two levels each says what the other does. Of more, the commonest may be the only one at which a law is
+        # another one, and each of the others alone sees little of that.
+        shown = np.array([*others, first] if len(others) > 1 else others)
+        return centred((values[:, None] == shown).astype(float))
 
     def widget(self, values: np.ndarray, column: Scaled, within: Range | None, start: float) -> Mapping[str, Any]:
         """A list of the levels to choose from."""

@@ -7,7 +7,7 @@ is their mixture: a quantile map with an inverse and a density, whatever it is m
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple, final
 
 import equinox as eqx
@@ -25,7 +25,7 @@ from forebear.twin.knots import LATENTS, MIXED, mixed, rows_line
 from forebear.twin.law import Part, TwinLaw
 from forebear.twin.mass import log_normal
 from forebear.twin.model import TwinModel
-from forebear.twin.quantiles import QuantileModel
+from forebear.twin.quantiles import OWN_LATENTS, QuantileModel
 from forebear.twin.stacking import straightened
 
 # Rows whose tables are made at once.
@@ -124,6 +124,16 @@ class Blend:
     """(2, knots) the map of latents that held-out rows asked for"""
     reach: np.ndarray
     """(3, features) the ends of the data, and how far the target moves with each: correlations"""
+    correction: QuantileModel | None = None
+    """the law that the latents turned out to have on later rows (`learn_on.py`); None: standard normal"""
+
+    def latents(self, features: Float[np.ndarray, "rows features"]) -> Float[np.ndarray, "rows mixed"]:
+        """The latents of the values of `table`."""
+        plain = np.broadcast_to(straightened(self.knots, MIXED), (len(features), len(MIXED)))
+        if self.correction is None:
+            return plain
+        seen = self.correction.quantiles(features)[0]
+        return rows_line(plain, seen, np.broadcast_to(OWN_LATENTS, seen.shape))[0]
 
     def table(self, features: Float[np.ndarray, "rows features"]) -> Float[np.ndarray, "rows mixed"]:
         """The mixture's values at the latents `MIXED`, before they are straightened."""
@@ -259,6 +269,12 @@ class BlendLaw(TwinLaw):
             told = rows_line(y[rows, i, None], values, latents)
             z[rows, i], slope[rows, i] = (one[:, 0] for one in told)
         return z, slope
+
+    def line(self, x: np.ndarray, target: int) -> tuple[np.ndarray, np.ndarray]:
+        """Latents and values (rows, points) of one law at each row, to be read many times."""
+        some = replace(self, blends=self.blends[target : target + 1], centre=self.centre[[target]])
+        parts = list(replace(some, scale=self.scale[[target]])._tables(x))
+        return np.concatenate([one.latents for one in parts]), np.concatenate([one.values for one in parts])
 
     def _tables(self, x: np.ndarray) -> Iterator[Tabled]:
         """In pieces of bounded memory."""

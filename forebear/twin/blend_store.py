@@ -33,6 +33,7 @@ def blend_records(law: BlendLaw) -> list[dict[str, Any]]:
             if blend.assistants is None
             else {"folds": blend.assistants.folds, "spread": blend.assistants.spread},
             "forest": blend.forest is not None,
+            **({} if blend.correction is None else {"correction": _model_record(blend.correction)}),
         }
         for blend in law.blends
     ]
@@ -58,6 +59,8 @@ def blend_arrays(law: BlendLaw) -> dict[str, np.ndarray]:
         for word, models in (("plain", blend.plain), ("assisted", blend.assisted)):
             for number, model in enumerate(models):
                 found |= _network_arrays(f"{here}.{word}.{number}", model.networks)
+        if blend.correction is not None:
+            found |= _network_arrays(f"{here}.correction", blend.correction.networks)
         if blend.assistants is not None:
             found[f"{here}.base"] = blend.assistants.base
             found |= _tree_arrays(f"{here}.boosted", blend.assistants.boosted)
@@ -114,7 +117,11 @@ def _blend(record: Mapping[str, Any], arrays: Mapping[str, np.ndarray], here: st
     if not (whole and shapes and len(marginal) in (0, len(LATENTS))):
         raise ValueError("damaged blend")
     forest = grown if record["forest"] else None
-    return Blend(tuple(plain), tuple(assisted), assistants, forest, marginal, weights, knots, reach)
+    learned = record.get("correction")
+    correction = None if learned is None else _model(learned, arrays, f"{here}.correction", features)
+    if not (correction is None or (isinstance(correction, QuantileModel) and correction.latents == 1)):
+        raise ValueError("damaged blend")
+    return Blend(tuple(plain), tuple(assisted), assistants, forest, marginal, weights, knots, reach, correction)
 
 
 def _model(record: Mapping[str, Any], arrays: Mapping[str, np.ndarray], here: str, inputs: int) -> TwinModel:

@@ -92,7 +92,7 @@ def _learn_map(
 ) -> SplineModel:
     """Least squares: the student's quantile map to the teacher's."""
     pairs = np.concatenate([lessons.z, lessons.y]).transpose(2, 1, 0)
-    encoder_mask = _masks(twin)
+    encoder_mask = input_masks(twin)
     size = _LARGE if "networks" in twin.law.lacks else _SMALL
     networks = _train(_map_loss, lessons.x, pairs, encoder_mask, size, settings, rng, tick)
     return SplineModel(networks, _REACH, autoregressive=False)
@@ -113,11 +113,12 @@ def _learn_law(
     count = y.shape[1]
     x = np.concatenate([lessons.x, y.astype(np.float32)], axis=1)
     masks = np.concatenate([np.ones((count, lessons.x.shape[1])), np.tril(np.ones((count, count)), -1)], axis=1)
-    networks = _train(_law_loss, x, y.T[:, :, None], masks, _SMALL, settings, rng, tick)
+    networks = _train(law_loss, x, y.T[:, :, None], masks, _SMALL, settings, rng, tick)
     return SplineModel(networks, _REACH, autoregressive=True)
 
 
-def _law_loss(network: Network, x: Array, y: Array, key: Array) -> Array:
+def law_loss(network: Network, x: Array, y: Array, key: Array) -> Array:
+    """What is unlikely about y (rows, 1) by the splines of a network, up to a constant."""
     del key
     splines = Spline.of(network(x), _REACH)
     z = splines.inverse(y[:, 0])
@@ -144,7 +145,7 @@ def _train(
     return Network((first, *fitted.weights[1:]), fitted.biases, _ACTIVATION)
 
 
-def _masks(twin: Twin) -> np.ndarray:
+def input_masks(twin: Twin) -> np.ndarray:
     """The features of each target's own inputs (targets, features)."""
     widths = [column.width for column in twin.columns]
     seen = [[name in twin.ancestors[target] for name in twin.inputs] for target in twin.targets]

@@ -119,11 +119,13 @@ def fit_twin(
         aside=np.zeros((0, len(ancestors))),
         reference=reference_of(whole, test_rows, [c.name for c in columns], list(ancestors), whole_structure),
     )
+    if not len(test_rows):
+        return twin
     if counted is not None:
         # New rows come as often as the weights say: so do those that intervals are made by.
         aside = test_rows[weighted_rows(counted[test_rows], len(test_rows))]
-        return replace(twin, aside=_latents_of(twin, whole.take(aside), seed)) if len(test_rows) else twin
-    return replace(twin, aside=_latents_of(twin, whole.take(test_rows), seed)) if len(test_rows) else twin
+        return replace(twin, aside=_latents_of(twin, whole.take(aside), seed))
+    return replace(twin, aside=_latents_of(twin, whole.take(test_rows), seed))
 
 
 def _latents_of(twin: Twin, aside: Table, seed: int) -> np.ndarray:

@@ -129,3 +129,22 @@ def _numbers(cells: pd.Series, column: Described, where: str) -> np.ndarray:
             f"{where} holds {label!r} in row {row + 1}, never seen in the data. {near_miss(label, known)}"
         )
     return codes.astype(float)
+
+
+def raw_frame(columns: Sequence[Described], values: np.ndarray) -> dict[str, Any]:
+    """The way back from a matrix of raw numbers: cells by name, categories with their labels, gaps empty.
+
+    >>> from forebear.data.scaling import ColumnCode
+    >>> raw_frame([ColumnCode("b", "category", levels=("u", "v"))], np.array([[1.0], [0.0]]))["b"].tolist()
+    ['v', 'u']
+    """
+    found: dict[str, Any] = {}
+    for place, column in enumerate(columns):
+        own = values[:, place]
+        if column.levels:
+            labels = np.array([*column.levels, None], dtype=object)
+            known = np.isfinite(own) & (own >= 0)
+            found[column.name] = pd.Series(labels[np.where(known, own, len(column.levels)).astype(int)])
+        else:
+            found[column.name] = own
+    return found

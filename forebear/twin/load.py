@@ -23,15 +23,20 @@ from forebear.storage.records import from_record
 from forebear.twin.blend import BlendLaw
 from forebear.twin.blend_store import restore_blends
 from forebear.twin.model import FlowModel, SamplerModel, TwinModel
+from forebear.twin.provenance import Learned
 from forebear.twin.reference import restore_reference
 from forebear.twin.settings import TwinSettings
 from forebear.twin.spline import SplineModel
-from forebear.twin.store import ABOUT, ARRAYS, FORMAT, TABLES, StoredTarget, networks_of
+from forebear.twin.store import ARRAYS, FORMAT, TABLES, StoredTarget, networks_of
 from forebear.twin.twin import Range, Target, Twin
+from forebear.twin.versions import ABOUT, place_of
 
 
-def load_twin(folder: str | Path) -> Twin:
+def load_twin(folder: str | Path, version: int | None = None) -> Twin:
     """A twin that `Twin.save` wrote, on whatever device this machine has.
+
+    Arguments:
+        version: of a twin that has learned on (`twin_versions` lists them); None takes the one in use.
 
     >>> load_twin("no/such/twin")
     Traceback (most recent call last):
@@ -40,6 +45,7 @@ def load_twin(folder: str | Path) -> Twin:
     place = Path(folder)
     if not (place / ABOUT).is_file():
         raise InputError(f"{folder}: there is no twin in this folder ({ABOUT} is missing)")
+    place = place_of(place, version)
     remedy = "save the twin again"
     record = read_json(place / ABOUT, remedy)
     foreign = InputError(f"{place / ABOUT}: not a forebear twin, or damaged: {remedy}")
@@ -91,6 +97,7 @@ def _restore(record: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> Twi
         str(record.get("table", "")),
         arrays.get("aside", np.zeros((0, len(outputs)))),
         restore_reference(record.get("reference"), arrays, len(columns), len(outputs)),
+        from_record(tuple[Learned, ...], record.get("provenance", [])),
     )
     _check_parts(twin)
     # Weights of another shape would fail only when they are used, and then not in one line.

@@ -13,7 +13,9 @@ from scipy.special import ndtri
 
 from forebear.data.column import cells_of
 from forebear.errors import InputError, check_whole
+from forebear.twin.blend import BlendLaw
 from forebear.twin.intervals import check_level
+from forebear.twin.knots import rows_line
 from forebear.twin.new_rows import NewTable, read_new
 from forebear.watch.batch import Batch, Together, judge
 from forebear.watch.faults import Fault, Habit, faulty_rows, find_faults
@@ -190,6 +192,9 @@ def _groups(twin: Twin, table: NewTable, inside: np.ndarray) -> np.ndarray | Non
 
 def latents_of(twin: Twin, x: np.ndarray, y: np.ndarray, seed: int) -> Latents:
     """One latent for each target: its own, or its place among draws where the law is no quantile map of each."""
+    if isinstance(twin.law, BlendLaw):
+        z = twin.latent(x, y, seed=seed) if len(x) else np.zeros((0, len(twin.outputs)))
+        return Latents(z, _off_tables(twin.law, x, y))
     if twin.law_rises:
 
         def pulled(target: int, rows: np.ndarray, amount: float) -> np.ndarray:
@@ -207,6 +212,21 @@ def latents_of(twin: Twin, x: np.ndarray, y: np.ndarray, seed: int) -> Latents:
 
     every = np.arange(len(x))
     return Latents(np.stack([placed(i, every, 0.0) for i in range(y.shape[1])], axis=1), placed)
+
+
+def _off_tables(law: BlendLaw, x: np.ndarray, y: np.ndarray) -> Callable[[int, np.ndarray, float], np.ndarray]:
+    """Asking trees takes time, and the same rows are asked with many amounts: their tables are made once."""
+    made: dict[tuple[int, bytes], tuple[np.ndarray, np.ndarray]] = {}
+
+    def pulled(target: int, rows: np.ndarray, amount: float) -> np.ndarray:
+        key = (target, rows.tobytes())
+        if key not in made:
+            made.clear()
+            made[key] = law.line(x[rows], target)
+        latents, values = made[key]
+        return rows_line(y[rows, target, None] - amount, values, latents)[0][:, 0]
+
+    return pulled
 
 
 def _among(draws: np.ndarray, y: np.ndarray, chance: np.ndarray) -> np.ndarray:

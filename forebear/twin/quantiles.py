@@ -16,11 +16,12 @@ from forebear.twin.model import TwinModel
 
 COUNT = 33
 _LEVELS = (np.arange(COUNT) + 0.5) / COUNT
-_LATENTS = ndtri(_LEVELS)
+OWN_LATENTS = ndtri(_LEVELS)
+"""at which a network says its quantiles"""
 # What softplus makes of these are the gaps of a standard normal law, where training begins.
-_START = np.log(np.expm1(np.diff(_LATENTS)))
+_START = np.log(np.expm1(np.diff(OWN_LATENTS)))
 # The line through the quantiles at any latent is a weighted sum of them.
-_AT_LATENTS = rows_line(np.tile(LATENTS, (COUNT, 1)), np.tile(_LATENTS, (COUNT, 1)), np.eye(COUNT))[0]
+_AT_LATENTS = rows_line(np.tile(LATENTS, (COUNT, 1)), np.tile(OWN_LATENTS, (COUNT, 1)), np.eye(COUNT))[0]
 # Of the target's deviation: no density is taken for more than what this allows.
 _LEAST_GAP = 1e-4
 
@@ -55,13 +56,13 @@ def _pinball(quantiles: Float[Array, "rows quantiles"], y: Float[Array, "rows 1"
 
 def _log_density(quantiles: Float[Array, "rows quantiles"], y: Float[Array, "rows 1"]) -> Float[Array, " rows"]:
     """Up to a constant. Sums over all stretches in place of a search: it is as fast, and compiles faster."""
-    steps = jnp.asarray(np.diff(_LATENTS), y.dtype)
+    steps = jnp.asarray(np.diff(OWN_LATENTS), y.dtype)
     left, right = quantiles[:, :-1], quantiles[:, 1:]
     gaps = right - left + _LEAST_GAP
     slopes = steps / gaps
     below, above = jnp.minimum(y - quantiles[:, :1], 0), jnp.maximum(y - quantiles[:, -1:], 0)
     tails = (below * slopes[:, :1] + above * slopes[:, -1:])[:, 0]
-    z = _LATENTS[0] + jnp.clip((y - left) / gaps, 0, 1) @ steps + tails
+    z = OWN_LATENTS[0] + jnp.clip((y - left) / gaps, 0, 1) @ steps + tails
     # The first stretch goes on below, the last one above.
     ends = [jnp.full_like(y, -jnp.inf), jnp.full_like(y, jnp.inf)]
     left = jnp.concatenate([ends[0], left[:, 1:]], axis=1)
@@ -92,11 +93,11 @@ class QuantileModel(TwinModel):
 
     def push(self, x: Float[Array, "rows features"], z: Float[Array, "rows targets"]) -> Float[Array, "rows targets"]:
         """The quantile at each latent."""
-        return self._read(x, z, lambda at, own: line(at, jnp.asarray(_LATENTS, at.dtype), own))
+        return self._read(x, z, lambda at, own: line(at, jnp.asarray(OWN_LATENTS, at.dtype), own))
 
     def pull(self, x: Float[Array, "rows features"], y: Float[Array, "rows targets"]) -> Float[Array, "rows targets"]:
         """The latent of each value."""
-        return self._read(x, y, lambda at, own: line(at, own, jnp.asarray(_LATENTS, at.dtype)))
+        return self._read(x, y, lambda at, own: line(at, own, jnp.asarray(OWN_LATENTS, at.dtype)))
 
     def pull_with_slope(
         self, x: Float[Array, "rows features"], y: Float[Array, "rows targets"]
@@ -107,10 +108,14 @@ class QuantileModel(TwinModel):
 
     def tables(self, x: Float[np.ndarray, "rows features"]) -> Float[np.ndarray, "networks rows latents"]:
         """What `push` says at `LATENTS`, without compiling anything."""
+        return self.quantiles(x) @ _AT_LATENTS
+
+    def quantiles(self, x: Float[np.ndarray, "rows features"]) -> Float[np.ndarray, "networks rows quantiles"]:
+        """At the latents `OWN_LATENTS`, without compiling anything."""
         said = self.networks.plainly(x).astype(np.float64)
         gaps = np.logaddexp(0.0, said[..., 1:] + _START)
         rising = np.concatenate([np.zeros_like(said[..., :1]), np.cumsum(gaps, axis=-1)], axis=-1)
-        return (rising - rising[..., COUNT // 2, None] + said[..., :1]) @ _AT_LATENTS
+        return rising - rising[..., COUNT // 2, None] + said[..., :1]
 
     def _read(self, x: Array, at: Array, read: eqx.Module | object) -> Array:
         quantiles = quantiles_of(self.networks(x))

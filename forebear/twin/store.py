@@ -19,6 +19,7 @@ from forebear.twin.blend import BlendLaw
 from forebear.twin.blend_store import blend_arrays, blend_records
 from forebear.twin.model import FlowModel, SamplerModel, TwinModel
 from forebear.twin.reference import reference_arrays, reference_record
+from forebear.twin.versions import ABOUT, VERSIONS, add_version, version_numbers
 from forebear.version import __version__
 
 if TYPE_CHECKING:
@@ -26,20 +27,24 @@ if TYPE_CHECKING:
 
 FORMAT = 1
 """of a saved twin; a newer one is refused"""
-ABOUT, ARRAYS = "twin.json", "twin.safetensors"
+ARRAYS = "twin.safetensors"
 TABLES = ("values", "low", "high", "shift")
 
 
 def save_twin(twin: Twin, folder: str | Path, made: Any = None) -> None:
     """Write the twin beside the folder, then rename: the folder never holds half a twin.
 
-    `made`, plain lists and numbers, tells what it was made from; `made_from` reads it back.
+    A twin that has learned on becomes the next version of the one that is there, as does any twin where there are
+    versions already. `made`, plain lists and numbers, tells what it was made from; `made_from` reads it back.
     """
     place = Path(folder)
     _check_place(place)
+    numbers = version_numbers(place)
+    later = bool(numbers) and (len(numbers) > 1 or bool(twin.provenance))
+    beside = place / VERSIONS / "next" if later else place
     try:
-        place.parent.mkdir(parents=True, exist_ok=True)
-        scratch = scratch_for(place)
+        beside.parent.mkdir(parents=True, exist_ok=True)
+        scratch = scratch_for(beside)
         scratch.mkdir()
     except OSError as error:
         raise InputError(f"{place}: cannot be written ({error.strerror}): choose another folder") from None
@@ -47,6 +52,9 @@ def save_twin(twin: Twin, folder: str | Path, made: Any = None) -> None:
         arrays = _arrays(twin)
         save_arrays(scratch / ARRAYS, arrays, {"format": FORMAT})
         write_json(scratch / ABOUT, {**_record(twin), **({} if made is None else {"made": made})})
+        if later:
+            add_version(place, scratch)
+            return
         if place.is_dir():
             os.replace(place, scratch / "before")
         os.replace(scratch, place)
@@ -74,7 +82,7 @@ def made_from(folder: Path) -> Any:
 def _check_place(place: Path) -> None:
     if place.exists() and not place.is_dir():
         raise InputError(f"{place}: not a folder: choose another name for the twin")
-    if place.is_dir() and {file.name for file in place.iterdir()} not in (set(), {ABOUT, ARRAYS}):
+    if place.is_dir() and {file.name for file in place.iterdir()} - {VERSIONS} not in (set(), {ABOUT, ARRAYS}):
         raise InputError(f"{place}: holds files that are not a twin: choose another folder")
 
 
@@ -115,6 +123,7 @@ def _record(twin: Twin) -> dict[str, Any]:
         "distillation": twin.distillation,
         "table": twin.table,
         "reference": reference_record(twin.reference),
+        "provenance": to_record(twin.provenance),
         **_model_record(twin),
     }
 

@@ -42,6 +42,7 @@ from forebear.twin.law import ForeignLaw, ModelLaw, Part, TwinLaw
 from forebear.twin.model import TwinModel
 from forebear.twin.monitor import monitor
 from forebear.twin.move import Rest
+from forebear.twin.provenance import Learned
 from forebear.twin.reference import Reference
 from forebear.twin.rollout import Rollout, rollout
 from forebear.twin.settings import TwinSettings
@@ -126,6 +127,8 @@ class Twin:
     no such rows, or the law is no quantile map"""
     reference: Reference = field(default_factory=Reference)
     """the rows that were set aside themselves, which `monitor` compares new ones with"""
+    provenance: tuple[Learned, ...] = ()
+    """what it has learned since it was fitted: an entry for each `update`"""
 
     def __repr__(self) -> str:
         laws = [f"{target} <- {', '.join(names) or 'nothing'}" for target, names in self.ancestors.items()]
@@ -439,6 +442,60 @@ class Twin:
         ('changed', ('a',))
         """
         return monitor(self, rows, reference=reference, level=level, margin=margin, seed=seed)
+
+    def update(
+        self,
+        rows: Any,
+        *,
+        old: Any = None,
+        since: int | None = None,
+        weights: str | None = None,
+        rediscover: bool = True,
+        level: float = 0.05,
+        seed: int = 0,
+        progress: bool | None = None,
+    ) -> Twin:
+        """A twin that has learned on from new rows, without starting again; this one stays as it is.
+
+        `monitor` says of which targets the law changed, and since which row: there new rows win, and old ones count
+        where the law still holds. Where no law changed, all rows count together. Old rows are drawn from the twin
+        itself, at inputs that it kept, unless you still have them. Rows of a stuck sensor, and of a change that has
+        ended, are not learned. A law that is no better on rows kept apart stays as it was.
+
+        What happened is the last entry of `provenance`: scores on rows set aside before and after, on new rows and on
+        old ones, and whether the inputs still suffice. Where a law begins to follow a column that it does not have,
+        the new rows are searched for its inputs, and the twin is fitted on those.
+
+        Arguments:
+            rows: inputs and targets in one table, with any other columns; a frame, a dict of columns or a file.
+            old: rows that the twin was fitted on, if you have them, in place of draws.
+            since: the first row of the new law, counted from 1, where you know it; None asks the monitor.
+            weights: a column of the rows that says how much each counts.
+            rediscover: whether to search for inputs where they no longer suffice; it takes as long as a discovery.
+            level: of the monitor, the chance of taking a law for changed that is not.
+            seed: the same twin, rows and seed give the same law.
+            progress: a bar; None shows one on a terminal.
+
+        >>> import pandas as pd, forebear as fb
+        >>> rng = np.random.default_rng(0)
+        >>> def rows(n, moved=0.0):
+        ...     table = pd.DataFrame(rng.normal(size=(n, 2)), columns=["a", "b"])
+        ...     return table.assign(y=table["b"] + moved + rng.normal(size=n))
+        >>> found = fb.discover(rows(2_000), "y", rule=lambda path: ["b"], steps=50, distilled=200, folds=1)
+        >>> twin = found.twin(steps=300, width=16, depth=2)
+        >>> updated = twin.update(rows(600, moved=1.0))
+        >>> told = updated.provenance[-1].targets["y"]
+        >>> told.law, told.on_new.after < told.on_new.before, told.missing
+        ('changed', True, ())
+        >>> updated.monitor(rows(600, moved=1.0)).verdict
+        'holds'
+        """
+        from forebear.twin.fresh import Asked
+        from forebear.twin.update import update
+
+        asked = Asked(old, since, weights, rediscover, level, seed)
+        with show_progress(progress) as show:
+            return update(self, rows, asked, lambda share: show("learning on", share))
 
     def watch(
         self,

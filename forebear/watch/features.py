@@ -98,8 +98,9 @@ def features_of(one: Input) -> InputFeatures:
 def _curves(values: np.ndarray, one: Input) -> np.ndarray:
     if one.labels:
         counts = np.bincount(one.known[~np.isnan(one.known)].astype(int).clip(0), minlength=one.labels)
-        # The most frequent label is told by the absence of all others.
-        shown = np.argsort(-counts, kind="stable")[1 : _MOST_LABELS + 1]
+        # Of two labels each says what the other does; of more, the most frequent one is told by no other alone.
+        first, *others = np.argsort(-counts, kind="stable")[: _MOST_LABELS + 1]
+        shown = np.array([*others, first] if len(others) > 1 else others, int)
         return (values[:, None] == shown).astype(float)
     if one.period is not None:
         turn = 2 * np.pi * np.where(np.isnan(values), 0.0, values) / one.period

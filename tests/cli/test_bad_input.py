@@ -266,6 +266,12 @@ COMMANDS: dict[str, tuple[list[str], list[str]]] = {
     "monitor without rows": (["monitor", "nowhere"], ["--data", "missing"]),
     "monitor of nothing": (["monitor", "nowhere", "--data", "data.csv"], ["nowhere", "found.json"]),
     "monitor at no level": (["monitor", "nowhere", "--data", "data.csv", "--level", "high"], ["--level", "high"]),
+    "update without rows": (["update", "nowhere"], ["--data", "missing"]),
+    "update of nothing": (["update", "nowhere", "--data", "data.csv"], ["nowhere", "found.json"]),
+    "update from no row": (["update", "nowhere", "--data", "data.csv", "--since", "0"], ["--since"]),
+    "update at no level": (["update", "nowhere", "--data", "data.csv", "--level", "high"], ["--level", "high"]),
+    "roll back nothing": (["update", "nowhere", "--roll-back", "1"], ["nowhere", "twin.json is missing"]),
+    "roll back to a word": (["update", "nowhere", "--roll-back", "first"], ["--roll-back"]),
     "monitor to a picture": (
         ["monitor", "nowhere", "--data", "data.csv", "--out", "a.png"],
         ["--out a.png", ".html"],

@@ -68,6 +68,16 @@ def test_cells_come_back_and_are_read_the_same(column: Column) -> None:
     assert (kind_named(column.kind).numbers(cells, column) == column.values).all()
 
 
+def test_every_label_but_one_of_two_has_a_feature_of_its_own() -> None:
+    """A law that is another one at the commonest label is else seen through the others alone, weakly."""
+    for labels, features in ((["u", "v"], 1), (["u", "v", "w"], 3)):
+        column = Column("x", "category", np.arange(30) % len(labels), tuple(labels))
+        seen = kind_named("category").test_features(column.values.astype(float), column)
+        assert seen.shape[1] == features
+        alone = {tuple(column.values[np.flatnonzero(own > 0)].tolist()[:1]) for own in seen.T}
+        assert len(alone) == features
+
+
 def test_features_have_a_width_and_a_size_of_about_one(column: Column) -> None:
     code = ColumnCode.of(column)
     seen = Encoder((code,))(column.values[:, None])

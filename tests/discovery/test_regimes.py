@@ -11,6 +11,8 @@ import pytest
 from reports import changed, made_by_hand, verdict
 
 import forebear as fb
+from forebear.api.in_regimes import _roles, _with_rows
+from forebear.data.question import Question
 from forebear.discovery.regimes import CANNOT_TELL, CHANGES, NEEDED, NOT_NEEDED, SAME, regime_table
 
 
@@ -90,6 +92,52 @@ def test_a_mix_of_inputs_changes_no_law_and_an_input_of_one_regime_is_found() ->
     assert parts.graph.edges["b", "y"]["regimes"] == ("2",) and parts.graph.edges["a", "y"]["everywhere"]
     assert "2: y <- a, b" in parts.summary() and "<table" in parts._repr_html_()
     assert parts.plot().texts
+
+
+def record(rows: int, gain: float) -> dict[str, Any]:
+    """A driven state, whose gain is another one after a service."""
+    rng = np.random.default_rng(0)
+    state, drive = np.zeros(rows), rng.normal(size=rows)
+    for row in range(rows - 1):
+        now = 0.3 if row < rows // 2 else gain
+        state[row + 1] = 0.8 * state[row] + now * drive[row] + 0.2 * rng.normal()
+    return {"x": state, "u": drive, "service": np.repeat(["before", "after"], rows // 2)}
+
+
+def test_a_lag_table_takes_its_regimes_along() -> None:
+    made = fb.lagged(record(40, 0.3), state="x", action="u", lags=1, regime="service")
+    # The label is that of the moment from which a step is made.
+    assert made.table["service"].tolist() == ["before"] * 19 + ["after"] * 19
+    assert "service" not in (*made.candidates, *made.targets)
+    both = fb.lagged({**record(40, 0.3), "run": [1] * 20 + [2] * 20}, state="x", lags=0, episode="run", regime="run")
+    assert list(both.table) == ["run", "x_0", "d_x"]
+    with pytest.raises(fb.InputError, match="named in regime and in state or action"):
+        fb.lagged(record(40, 0.3), state="x", regime="x")
+    with pytest.raises(fb.InputError, match="servise"):
+        fb.lagged(record(40, 0.3), state="x", regime="servise")
+
+
+@pytest.mark.slow
+def test_the_law_of_a_record_changes_with_the_regime_or_not() -> None:
+    for gain, law in ((0.3, SAME), (0.6, CHANGES)):
+        made = fb.lagged(record(900, gain), state="x", action="u", lags=1, regime="service")
+        found = fb.discover(made, regime="service")
+        assert found.regimes["law"].to_dict() == {"d_x": law}
+    # Lags go together in each regime alone as well.
+    assert found.in_regimes().inputs["d_x"].loc["lag 0"].tolist() == [NEEDED, NEEDED]
+
+
+def test_what_is_asked_in_each_regime_is_what_was_asked_in_all() -> None:
+    """Groups stay groups and kept inputs kept, as far as they vary; rows keep their weights and their machine."""
+    question = Question("y", ("a", "b", "c", "e", "campaign"), {"pair": ("a", "b"), "c": ("c",)}, ("e", "campaign"))
+    told = _roles([question], {"a", "c", "e"})
+    assert told == {"candidates": {"y": ["a", "c"]}, "groups": {"pair": ["a"]}, "keep": {"y": ["e"]}}
+    table = plant(400).assign(machine=np.arange(400) // 10 % 20, often=np.tile([1.0, 3.0], 200))
+    quick = {"steps": 50, "distilled": 50, "folds": 1, "rule": lambda path: ["a"]}
+    found = fb.discover(table, "y", ["a"], regime="campaign", rows="machine", weights="often", **quick)
+    frame, options = _with_rows(found)
+    assert options == {"rows": "machine", "weights": "often"}
+    assert len(set(frame["machine"])) == 20 and frame["often"].iloc[1] == pytest.approx(3 * frame["often"].iloc[0])
 
 
 @pytest.mark.parametrize(

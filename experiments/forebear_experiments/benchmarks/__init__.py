@@ -41,6 +41,8 @@ BENCHES = {
     "libraries": "pieces written by hand against the libraries that do the same: L-BFGS, workers, Cholesky (minutes)",
     "monitor": "false alarms, detection and delay of monitors on rigs that change, beside ADWIN (twenty minutes)",
     "serve": "a served twin: requests per second and latency for 1 to 32 clients, and overload (three minutes)",
+    "update": "what a twin that learns on gains on new rows and forgets of old ones, beside refitting (ten minutes)",
+    "regimes": "whether laws said to change between regimes do, beside tests of residuals (half an hour)",
     "cost": "seconds of certified selection beside those of the published rule (minutes)",
 }
 """name -> what it measures"""
