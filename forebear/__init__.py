@@ -38,6 +38,8 @@ if TYPE_CHECKING:
     from forebear.flow.settings import FlowSettings as FlowSettings
     from forebear.kernel.profiles import Kernel as Kernel
     from forebear.kernel.settings import KernelSettings as KernelSettings
+    from forebear.rare.result import Stressed as Stressed
+    from forebear.rare.stress import stress as stress
     from forebear.run.events import Note as Note
     from forebear.run.events import Progress as Progress
     from forebear.twin.dynamics import Dynamics as Dynamics
@@ -71,6 +73,8 @@ _HOMES = {
     "FlowSettings": "forebear.flow.settings",
     "Kernel": "forebear.kernel.profiles",
     "KernelSettings": "forebear.kernel.settings",
+    "Stressed": "forebear.rare.result",
+    "stress": "forebear.rare.stress",
     "Note": "forebear.run.events",
     "Progress": "forebear.run.events",
     "Dynamics": "forebear.twin.dynamics",
@@ -105,6 +109,7 @@ __all__ = [
     "Rollout",
     "Rule",
     "Sampler",
+    "Stressed",
     "Twin",
     "TwinSettings",
     "assimilate",
@@ -117,6 +122,7 @@ __all__ = [
     "load",
     "load_twin",
     "sklearn",
+    "stress",
     "systems",
 ]
 
