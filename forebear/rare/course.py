@@ -79,8 +79,9 @@ class Course(eqx.Module):
 
     def follow(self, latents: Latents) -> Path:
         """The trajectory that these latents make."""
-        carried = self.starts[self.place(latents)]
-        given = None if callable(self.actions) else self.actions
+        kind = latents.path.dtype
+        carried = self.starts[self.place(latents)].astype(kind)
+        given = None if callable(self.actions) else self.actions.astype(kind)
 
         def step(carried: Array, now: tuple[Array, Array | None]) -> tuple[Array, tuple[Array, Array, Array]]:
             numbers, driven = now
@@ -123,7 +124,7 @@ class Course(eqx.Module):
         if not self.disturbed:
             return given
         places = np.array(self.disturbed)
-        return given.at[places].add(self.reach[places] * (2 * ndtr(shaken) - 1))
+        return given.at[places].add((self.reach[places] * (2 * ndtr(shaken) - 1)).astype(given.dtype))
 
     def _outside(self, carried: Array, action: Array) -> Array:
         if not isinstance(self.model, TwinSteps):
