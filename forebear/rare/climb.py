@@ -137,9 +137,7 @@ def _next_height(heights: np.ndarray) -> float | None:
     return float(height)
 
 
-def climb(
-    course: Course, levels: list[Level], repeats: int, draws: int, key: PRNGKeyArray
-) -> Climbed:
+def climb(course: Course, levels: list[Level], repeats: int, draws: int, key: PRNGKeyArray) -> Climbed:
     """Up the ladder, as it is."""
     shares: list[np.ndarray] = []
     crowd = first_crowd(course, repeats, draws, jr.fold_in(key, 0))

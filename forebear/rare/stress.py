@@ -143,9 +143,7 @@ def _course(
     )
 
 
-def _drivers(
-    model: Model, steps: int, policy: Any, actions: Any, first: np.ndarray
-) -> tuple[Array | Policy, int]:
+def _drivers(model: Model, steps: int, policy: Any, actions: Any, first: np.ndarray) -> tuple[Array | Policy, int]:
     """Actions (steps, actions) or a policy, and how many actions there are."""
     known = model.plan.action if isinstance(model, TwinSteps) else None
     if policy is not None and actions is not None:

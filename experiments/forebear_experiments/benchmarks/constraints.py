@@ -46,8 +46,8 @@ def run(
     scenarios: int = 100,
     rows: int = 10_000,
     trainings: int = 2,
-    steps: int = 1_000,
-    student_steps: int = 1_500,
+    steps: int = 700,
+    student_steps: int = 1_000,
     systems: Sequence[str] = ("mass", "pendulum"),
 ) -> Iterator[dict[str, Any]]:
     """A row for each system, dynamics and share; the nominal plan without limits first.

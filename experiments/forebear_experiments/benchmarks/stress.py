@@ -43,13 +43,13 @@ class Case:
 
 
 def run(
-    brute: int = 12_000_000,
+    brute: int = 4_000_000,
     seeds: int = 20,
     draws: int = 1_000,
     rows: int = 10_000,
-    trainings: int = 3,
-    steps: int = 1_000,
-    student_steps: int = 1_500,
+    trainings: int = 2,
+    steps: int = 700,
+    student_steps: int = 1_000,
     systems: Sequence[str] = ("walk", "langevin", "heat", "pendulum"),
 ) -> Iterator[dict[str, Any]]:
     """A row for each event, of the true law; and for the pendulum one for each twin and one for all of them.
