@@ -74,7 +74,7 @@ class ClosedLoop:
         """Which trials left the limits at some step (trials,)."""
         if self.violations is None:
             raise InputError("nothing can be violated: the controller was made without limits=…")
-        return (self.violations > 0).any(axis=0)
+        return np.any(self.violations > 0, axis=0)
 
     @property
     def cost(self) -> np.ndarray:
@@ -219,13 +219,15 @@ class Mpc:
         with jax.enable_x64(True):
             warm = jnp.zeros(shape) if after is None else shift(jnp.asarray(after.actions))
             found = _plan(self.problem, jnp.asarray(carried), warm, jr.key(seed))
-            *told, met = (np.asarray(part) for part in found)
+            actions, cost, evaluations, met = (np.asarray(part) for part in found)
             if self.problem.chance is None:
-                return Plans(*told)
+                return Plans(actions, cost, evaluations)
             rounds = math.ceil(_FRESH / self.problem.scenarios)
             inside = _checked(self.problem, jnp.asarray(carried), found[0], rounds, jr.key(seed))
-        share = np.asarray(inside) / (count := rounds * self.problem.scenarios)
-        plans = Plans(*told, share, share_interval(np.asarray(inside), count), met)
+        count = rounds * self.problem.scenarios
+        share = np.asarray(inside) / count
+        interval = share_interval(np.asarray(inside), count)
+        plans = Plans(actions, cost, evaluations, share, interval, met)
         _tell(plans, self.problem.chance.share, self.problem.scenarios)
         return plans
 

@@ -102,8 +102,8 @@ class Course(eqx.Module):
         height = jnp.asarray(self.limit(path.states), path.states.dtype)
         if height.shape != ():
             raise InputError(
-                "limits: a function of the states of a trajectory (steps + 1, states) must return one number, above 0 "
-                f"where the limit is crossed; it returned shape {height.shape}"
+                "limits: a function of the states of a trajectory (steps + 1, states) must return one number, above "
+                f"0 where the limit is crossed; it returned shape {height.shape}"
             )
         return jnp.full(self.steps + 1, -jnp.inf).at[-1].set(height / self.scale[0])
 

@@ -23,16 +23,16 @@ _SOFT = 0.02
 """the smooth maximum over the moments may look so far away from the largest, in deviations of the heights"""
 _HALVINGS = 24
 _APART = 0.35
-"""two ways differ when their states do, on average by so many deviations of the states of all crossing trajectories"""
+"""two ways differ when their states do, on average by so many deviations of those of all that cross"""
 
 
 class Found(NamedTuple):
     """Candidates for the likeliest way."""
 
     latents: Latents
-    distance: np.ndarray
+    distance: Array
     """(candidates,) of the path from 0; infinite where it does not cross"""
-    states: np.ndarray
+    states: Array
     """(candidates, steps + 1, states)"""
 
 
@@ -51,7 +51,7 @@ def nearest_ways(course: Course, crossing: Latents, spread: float, most: int) ->
     distance = np.concatenate([np.asarray(one.distance) for one in found])
     told = np.concatenate([np.asarray(one.states) for one in found])
     kept = _told_apart(distance, told / np.maximum(states.std(axis=(0, 1)), 1e-12), most)
-    return Latents(starts[kept], paths[kept])
+    return Latents(jnp.asarray(starts[kept]), jnp.asarray(paths[kept]))
 
 
 def _told_apart(distance: np.ndarray, states: np.ndarray, most: int) -> list[int]:
@@ -85,7 +85,7 @@ def _shrunk(course: Course, latents: Latents) -> Found:
     distance = jnp.sqrt(jnp.sum(path**2, axis=(1, 2)))
     scaled = Latents(latents.start, path)
     states = jax.vmap(course.follow)(scaled).states
-    return Found(scaled, jnp.where(crosses(high), distance, jnp.inf), states)  # type: ignore[arg-type]
+    return Found(scaled, jnp.where(crosses(high), distance, jnp.inf), states)
 
 
 @eqx.filter_jit

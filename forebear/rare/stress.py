@@ -17,7 +17,7 @@ from scipy import stats
 from forebear.control.limits import Beyond, EndsBeyond, Limits, read_limits
 from forebear.control.model import Model, Step, TwinSteps, dynamics_of
 from forebear.errors import InputError, check_whole, listed, near_miss
-from forebear.rare.climb import MOVES, Climbed, Crowd, Level, climbs, first_crowd, ladder
+from forebear.rare.climb import MOVES, Crowd, climbs, first_crowd, ladder
 from forebear.rare.course import Course, Height, Latents, Path, Policy
 from forebear.rare.likeliest import nearest_ways
 from forebear.rare.result import Stressed, Ways, joined

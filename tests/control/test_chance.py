@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import jax.numpy as jnp
 import numpy as np
@@ -90,7 +90,8 @@ def _exact_share(actions: np.ndarray, start: np.ndarray) -> float:
             for j in range(len(actions))
         ]
         covariances.append(row)
-    return float(stats.multivariate_normal(np.array(moved), np.array(covariances)).cdf(np.full(len(actions), 0.5)))
+    below, covariance = np.full(len(actions), 0.5), cast(Any, np.array(covariances))
+    return float(stats.multivariate_normal.cdf(below, np.array(moved), covariance))
 
 
 def test_the_share_of_whole_trajectories_is_the_one_asked_for(mass: Mpc) -> None:

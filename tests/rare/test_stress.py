@@ -1,4 +1,4 @@
-"""Stress tests against known truth: probabilities, coverage of intervals, design points; twins, policies, bad input."""
+"""Stress tests against known truth: probabilities, coverage, design points; twins, policies, bad input."""
 
 from __future__ import annotations
 

@@ -254,7 +254,7 @@ def fitted(system: Any, seed: int, steps: int, student_steps: int) -> Any:
     from forebear.twin.settings import TwinSettings
 
     inputs = ("theta_0", "theta_1", "u_0")
-    periodic = dict.fromkeys(inputs[:2], TURN)
+    periodic: dict[str, float] = {"theta_0": TURN, "theta_1": TURN}
     table = read_columns(system.table, "the table", [*inputs, "dtheta"], periodic)
     settings = TwinSettings.resolve({"law": "flow", "steps": steps})
     twin = fit_twin(table, {"dtheta": inputs}, joint=False, settings=settings, seed=seed)
