@@ -90,7 +90,6 @@ class Stressed:
     """place of a state and its end, of each limit, for the figure"""
     each: tuple[Stressed, ...] = field(repr=False, default=())
     """of several trainings, the answer of each"""
-    least: float = 1e-9
 
     @cached_property
     def outside(self) -> float:
@@ -112,7 +111,7 @@ class Stressed:
     def summary(self) -> str:
         """Some sentences."""
         low, high = self.interval
-        what = " or ".join(f"not {name}" for name in self.limits) or "the limit is crossed"
+        what = f"{' or '.join(self.limits)} fails" if self.limits else "the limit is crossed"
         lines = [f"{what}, within {self.steps} steps: probability {self.probability:.2g}, {low:.2g} to {high:.2g}"]
         if not self.probability:
             lines = [f"{what}, within {self.steps} steps: no trajectory crosses; the probability is below {high:.2g}"]

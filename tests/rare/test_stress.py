@@ -15,9 +15,9 @@ from toys import toy_twin
 import forebear as fb
 from forebear.control.model import step_model
 from forebear.errors import InputError
+from forebear.rare.asked import course_of
 from forebear.rare.climb import Level, climb
 from forebear.rare.result import Stressed
-from forebear.rare.stress import _course
 from forebear.twin.twin import Twin
 
 SMALL: dict[str, Any] = {"draws": 200, "repeats": 8}
@@ -68,7 +68,7 @@ def test_repeats_have_no_bias_and_intervals_cover() -> None:
 
 
 def test_shares_of_a_climb_are_conditional_probabilities() -> None:
-    course = _course(step_model(_walk, 1), [[0.0]], STEPS, [(None, 6.0)], None, None, None, None)
+    course = course_of(step_model(_walk, 1), [[0.0]], STEPS, [(None, 6.0)], None, None, None, None)
     told = climb(course, [Level(3.0 - 6.0, 0.5)], 4, 1_000, jr.key(0))
     exact = [_crossing(3.0), _crossing(6.0) / _crossing(3.0)]
     np.testing.assert_allclose(told.shares.mean(axis=1), exact, rtol=0.1)

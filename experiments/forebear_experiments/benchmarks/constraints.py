@@ -42,7 +42,7 @@ class Rig:
 
 
 def run(
-    trials: int = 50,
+    trials: int = 40,
     scenarios: int = 100,
     rows: int = 10_000,
     trainings: int = 2,

@@ -44,7 +44,7 @@ class Case:
 
 def run(
     brute: int = 4_000_000,
-    seeds: int = 20,
+    seeds: int = 12,
     draws: int = 1_000,
     rows: int = 10_000,
     trainings: int = 2,
