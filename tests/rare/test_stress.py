@@ -187,8 +187,17 @@ def test_twins_go_by_name_and_angles_go_on(twin: Twin) -> None:
     assert told.interval[0] == min(one.interval[0] for one in told.each)
     assert told.probability == pytest.approx(np.mean([one.probability for one in told.each]))
     assert "by training" in told.summary() and "<p>" in told._repr_html_()
-    again = twin.rollout(start, 6, actions=np.zeros((6, 1)), n=20)
-    assert 0 <= told.outside <= 1 and again.states.shape == (7, 20, 1)
+    assert 0 <= told.outside <= 1
+
+
+def test_a_twin_is_stressed_as_it_is_rolled_out(twin: Twin) -> None:
+    """Counting its own trajectories, whose angle passes its turn, says the same."""
+    start = pd.DataFrame({"angle": [3.0, 3.1], "u": [0.0, 0.0]})
+    load = np.linspace(-1, 1, 6)
+    angle = np.unwrap(twin.rollout(start, 6, actions=load, n=4_000).states[:, :, 0], axis=0)
+    end = 3.1 + float(np.quantile((angle - angle[0]).max(axis=0), 0.98))
+    told = fb.stress(twin, start, 6, {"angle": (None, end)}, actions=load, **SMALL)
+    assert told.probability == pytest.approx(0.02, rel=0.4)
 
 
 def test_the_figure_shows_ways_and_limit(rare: Stressed) -> None:
