@@ -38,6 +38,8 @@ if TYPE_CHECKING:
     from forebear.flow.settings import FlowSettings as FlowSettings
     from forebear.kernel.profiles import Kernel as Kernel
     from forebear.kernel.settings import KernelSettings as KernelSettings
+    from forebear.rare.result import Stressed as Stressed
+    from forebear.rare.stress import stress as stress
     from forebear.run.events import Note as Note
     from forebear.run.events import Progress as Progress
     from forebear.twin.dynamics import Dynamics as Dynamics
@@ -73,6 +75,8 @@ _HOMES = {
     "FlowSettings": "forebear.flow.settings",
     "Kernel": "forebear.kernel.profiles",
     "KernelSettings": "forebear.kernel.settings",
+    "Stressed": "forebear.rare.result",
+    "stress": "forebear.rare.stress",
     "Note": "forebear.run.events",
     "Progress": "forebear.run.events",
     "Dynamics": "forebear.twin.dynamics",
@@ -109,6 +113,7 @@ __all__ = [
     "Rollout",
     "Rule",
     "Sampler",
+    "Stressed",
     "Twin",
     "TwinSettings",
     "assimilate",
@@ -122,6 +127,7 @@ __all__ = [
     "load_twin",
     "roll_back",
     "sklearn",
+    "stress",
     "systems",
     "twin_versions",
 ]

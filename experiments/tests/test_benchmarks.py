@@ -221,3 +221,49 @@ def test_the_tables_of_regimes_are_what_they_say() -> None:
         assert set(made.changes) < set(frame.columns) and frame[REGIME].nunique() == 3, kind
         again = make(300, np.random.default_rng(0))
         pd.testing.assert_frame_equal(frame, again.data.table if isinstance(again.data, fb.Lagged) else again.data)
+
+
+def test_stress_is_measured_beside_exact_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
+    from forebear_experiments.benchmarks import stress
+
+    first = stress._walk()[:1]
+    monkeypatch.setattr(stress, "_walk", lambda: first)
+    (row,) = measure("stress", systems=("walk",), seeds=4, draws=200)["rows"]
+    assert row["truth"] == pytest.approx(0.00813, rel=1e-3) and row["mean"] == pytest.approx(row["truth"], rel=0.3)
+    assert row["error"] < 0.3 and row["coverage"] >= 0.5 and row["times_fewer"] > 1
+
+
+@pytest.mark.slow
+def test_true_systems_are_stressed_as_they_are_simulated() -> None:
+    """The step that is stressed and the one that is counted are two programs of one law."""
+    from forebear_experiments.benchmarks import stress
+
+    for case in (stress._langevin(400_000), stress._heat(1_200_000), stress._pendulum(400_000)):
+        told = fb.stress(case.step, case.start, case.steps, case.limits, noise=case.noise, policy=case.policy)
+        low, high = told.interval
+        assert low - 3 * case.error < case.truth < high + 3 * case.error
+
+
+@pytest.mark.slow
+def test_twins_are_stressed_alone_and_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    from forebear_experiments.benchmarks import stress
+
+    def untrained(system: Any, *rest: Any) -> fb.Twin:
+        return toy_twin(system.table, {"dtheta": ("theta_0", "theta_1", "u_0")}, system.periodic)
+
+    monkeypatch.setattr(stress, "fitted", untrained)
+    rows = measure("stress", systems=("pendulum",), brute=400_000, seeds=1, draws=200, trainings=2, rows=1_000)[
+        "rows"
+    ]
+    assert [row["what"].rpartition(": ")[2] for row in rows[1:]] == ["twin 0", "twin 1", "2 twins"]
+    assert rows[3]["mean"] == pytest.approx((rows[1]["mean"] + rows[2]["mean"]) / 2)
+
+
+@pytest.mark.slow
+def test_constraints_are_kept_and_their_price_is_told() -> None:
+    rows = measure("constraints", systems=("mass",), trials=5, scenarios=40)["rows"]
+    free, *kept = rows
+    assert free["violating"] == 1 and free["exact"] < 0.01 and "asked" not in free
+    for row in kept:
+        assert row["times_nominal"] > 1 and row["exact"] == pytest.approx(row["asked"], abs=0.06)
+    assert [row["cost"] for row in kept] == sorted(row["cost"] for row in kept)

@@ -119,16 +119,22 @@ class TwinSteps(Model):
 
 def model_of(dynamics: Twin | Step, names: Dynamics | None, noise: int | None) -> Model:
     """The model that a user means, or a word on why it cannot be planned with by gradients."""
+    model = dynamics_of(dynamics, names, noise)
+    if isinstance(dynamics, Twin) and isinstance(model, TwinSteps):
+        _check_smooth(dynamics)
+        if not model.plan.action:
+            raise InputError("nothing to plan: every input of the twin is a state, none an action")
+    return model
+
+
+def dynamics_of(dynamics: Twin | Step, names: Dynamics | None, noise: int | None) -> Model:
+    """The model that a user means, whatever is done with it."""
     if isinstance(dynamics, Twin):
         if noise is not None:
             raise InputError(
                 "noise belongs to a step function; a twin knows how many numbers a draw takes: leave it out"
             )
-        _check_smooth(dynamics)
-        plan = resolve(names, dynamics)
-        if not plan.action:
-            raise InputError("nothing to plan: every input of the twin is a state, none an action")
-        core = dynamics.core()
+        plan, core = resolve(names, dynamics), dynamics.core()
         return TwinSteps(core=core, plan=plan, noise=core.latents)
     if not callable(dynamics):
         raise InputError(f"dynamics must be a twin or a function (state, action, noise) -> state; got {dynamics!r}")

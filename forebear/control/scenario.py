@@ -13,7 +13,8 @@ import jax.random as jr
 from jax import Array
 from jaxtyping import Float, PRNGKeyArray
 
-from forebear.control.lbfgs import Minima, minimise
+from forebear.control.chance import Chance, Foretold, Kept, constrained, hard_worst
+from forebear.control.lbfgs import minimise
 from forebear.control.model import Model
 from forebear.errors import InputError
 
@@ -43,6 +44,8 @@ class Problem(eqx.Module):
     """further trainings of the same dynamics"""
     pessimism: float = eqx.field(static=True, default=0.0)
     """how much the deviation of the expected cost among the trainings counts, beside its mean"""
+    chance: Chance | None = None
+    """where trajectories must stay"""
 
     def clip(self, actions: Float[Array, "*some actions"]) -> Float[Array, "*some actions"]:
         """Actions within their bounds."""
@@ -55,46 +58,77 @@ class Problem(eqx.Module):
 
         carried (trials, …); actions (trials, horizon, actions), clipped here; noise (horizon, trials, scenarios, …).
         """
-        spread = jnp.broadcast_to(carried[:, None], (len(carried), self.scenarios, *carried.shape[1:]))
+        return self._followed(carried, actions, noise)[0]
 
-        def step(carried: Array, now: tuple[Array, Array]) -> tuple[Array, Array]:
+    def _followed(self, carried: Array, actions: Array, noise: Array) -> tuple[Array, Array | None]:
+        """Mean cost (trials,), and violations (horizon, trials, scenarios, limits) where there are limits."""
+        spread = jnp.broadcast_to(carried[:, None], (len(carried), noise.shape[2], *carried.shape[1:]))
+
+        def step(carried: Array, now: tuple[Array, Array]) -> tuple[Array, tuple[Array, Array | None]]:
             action, noise = now
             paid = _everywhere(self._paid)(carried, action)
-            return _everywhere(self.model.step)(carried, action, noise), paid.mean(axis=1)
+            moved = _everywhere(self.model.step)(carried, action, noise)
+            return moved, (paid.mean(axis=1), self._beyond(moved))
 
         moves = self.clip(actions).swapaxes(0, 1)
-        carried, paid = jax.lax.scan(step, spread, (moves, noise))
+        carried, (paid, beyond) = jax.lax.scan(step, spread, (moves, noise))
         total = paid.sum(axis=0)
-        if self.final is None:
-            return total
-        final = self.final
-        last = jax.vmap(jax.vmap(lambda one: _number(final(self.model.state(one)), "terminal")))(carried)
-        return total + last.mean(axis=1)
+        if self.final is not None:
+            final = self.final
+            last = jax.vmap(jax.vmap(lambda one: _number(final(self.model.state(one)), "terminal")))(carried)
+            total = total + last.mean(axis=1)
+        return total, beyond
+
+    def _beyond(self, carried: Array) -> Array | None:
+        """How far outside (trials, scenarios, limits)."""
+        chance = self.chance
+        if chance is None:
+            return None
+        return jax.vmap(jax.vmap(lambda one: chance.beyond(self.model.state(one))))(carried)
+
+    def trainings(self) -> list[Problem]:
+        """The same with each training of the dynamics alone."""
+        return [eqx.tree_at(lambda own: own.model, self, model) for model in (self.model, *self.others)]
 
     def feared(
         self, carried: Array, actions: Float[Array, "trials horizon actions"], noise: Array
     ) -> Float[Array, " trials"]:
         """The expected cost (trials,), and more where the trainings disagree about it."""
+        return self.foretold(carried, actions, noise).cost
+
+    def foretold(self, carried: Array, actions: Array, noise: Array) -> Foretold:
+        """That cost, and the violations in every training."""
+        told = [one._followed(carried, actions, noise) for one in self.trainings()]
+        costs = jnp.stack([cost for cost, _ in told])
+        beyond = [one for _, one in told if one is not None]
+        violations = jnp.stack(beyond) if beyond else jnp.zeros((len(told), 0))
         if not self.others:
-            return self.expected(carried, actions, noise)
-        alone = [eqx.tree_at(lambda own: own.model, self, model) for model in (self.model, *self.others)]
-        costs = jnp.stack([one.expected(carried, actions, noise) for one in alone])
+            return Foretold(costs[0], violations)
         # The root has no slope at zero, where all agree.
-        return costs.mean(axis=0) + self.pessimism * jnp.sqrt(costs.var(axis=0) + _NEXT_TO_NOTHING)
+        cost = costs.mean(axis=0) + self.pessimism * jnp.sqrt(costs.var(axis=0) + _NEXT_TO_NOTHING)
+        return Foretold(cost, violations)
+
+    def inside(self, carried: Array, actions: Array, scenarios: int, key: PRNGKeyArray) -> Array:
+        """How many of so many fresh trajectories stay inside (trainings, trials)."""
+        noise = draw_noise(key, (self.horizon, len(carried), scenarios, self.model.noise))
+        return jnp.sum(hard_worst(self.foretold(carried, actions, noise).violations) <= 0, axis=2)
 
     def _paid(self, carried: Array, action: Array) -> Array:
         return _number(self.cost(self.model.state(carried), action), "cost")
 
-    def solve(self, carried: Array, warm: Array, key: PRNGKeyArray) -> Minima:
+    def solve(self, carried: Array, warm: Array, key: PRNGKeyArray) -> Kept:
         """Plans for all trials (trials, horizon * actions), from fresh scenarios."""
         trials = len(carried)
         noise = draw_noise(key, (self.horizon, trials, self.scenarios, self.model.noise))
 
-        def objective(flat: Array) -> Array:
-            return self.feared(carried, flat.reshape(warm.shape), noise)
+        def foretell(flat: Array) -> Foretold:
+            return self.foretold(carried, flat.reshape(warm.shape), noise)
 
-        flat = warm.reshape(trials, -1)
-        return minimise(objective, flat, iterations=self.iterations, tolerance=self.tolerance)
+        flat, chance = warm.reshape(trials, -1), self.chance
+        if chance is not None:
+            return constrained(chance, foretell, flat, iterations=self.iterations, tolerance=self.tolerance)
+        found = minimise(lambda x: foretell(x).cost, flat, iterations=self.iterations, tolerance=self.tolerance)
+        return Kept(found, jnp.ones(trials, bool))
 
 
 def draw_noise(key: PRNGKeyArray, shape: tuple[int, ...]) -> Float[Array, "*shape"]:

@@ -35,6 +35,8 @@ BENCHES = {
     "langevin": "stationary law and rate of well changes of a twin's trajectories in a double well (minutes)",
     "twin-ko": "Kraichnan-Orszag: W1 of pruned and full twins beside the published table (minutes)",
     "assimilate": "states of partly seen systems, beside the true model and the unpruned twin (ten minutes)",
+    "stress": "probabilities of rare events beside exact ones, brute force and twins: error, coverage (ten minutes)",
+    "constraints": "MPC within limits: trajectories that leave them in the true system, and what it costs (minutes)",
     "environments": "a step of one environment and of 1,024 together; rollouts against a loop (a minute)",
     "control": "MPC of fifty trials at once and SAC in a twin, against the loops that one would write (minutes)",
     "cluster": "repeats on a local dask cluster, one of its workers killed midway, against one process (minutes)",
