@@ -1,4 +1,4 @@
-"""Numbers as a sentence says them: as many digits as tell them apart, and the unit once behind each."""
+"""Numbers as a sentence says them: as many digits as tell them apart, with their unit."""
 
 from __future__ import annotations
 
@@ -22,6 +22,16 @@ def amounts(values: Sequence[float], unit: str = "") -> list[str]:
         return [_with(f"{value:g}".replace("-", "−"), unit) for value in whole]
     digits = 1 - math.floor(math.log10(reach))
     return [_with(_plain(value, digits), unit) for value in whole]
+
+
+def span(start: float, end: float, unit: str = "") -> str:
+    """From one number to another, with the unit once, behind both.
+
+    >>> span(2.1234, 6.4321, "°C"), span(8, 17)
+    ('from 2.1 to 6.4 °C', 'from 8 to 17')
+    """
+    first, last = amounts([start, end])
+    return f"from {first} to {_with(last, unit)}"
 
 
 def percent(share: float) -> str:

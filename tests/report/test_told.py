@@ -104,7 +104,7 @@ def test_a_known_spread_is_told_with_its_amounts() -> None:
         lambda x, p: 50 + ndtri(p) * (0.64 + (x[:, 0] - 8) * 1.31 / 9),
         units={"flow": "m³/h", "y": "°C"},
     )
-    assert say(grows) == ["flow widens y: from 8 m³/h to 17 m³/h its 90% range grows from 2.1 °C to 6.4 °C"]
+    assert say(grows) == ["flow widens y: from 8 to 17 m³/h its 90% range grows from 2.1 to 6.4 °C"]
     shrinks = Known(reals("flow"), uniform((7.6, 17.4)), lambda x, p: ndtri(p) * (25 - x[:, 0]))
     assert say(shrinks)[0].startswith("flow narrows y: from 8 to 17 its 90% range shrinks from 56 to 26")
 
