@@ -6,6 +6,10 @@ import math
 from collections.abc import Sequence
 
 
+# Units that follow their number at once.
+_CLOSE = ("°", "%", "′", "″")
+
+
 def amounts(values: Sequence[float], unit: str = "") -> list[str]:
     """Numbers side by side, to two digits of how far they lie apart; a single one to two digits of itself.
 
@@ -13,6 +17,8 @@ def amounts(values: Sequence[float], unit: str = "") -> list[str]:
     (['2.1 °C', '6.4 °C'], ['8', '17'], ['0.0012', '0.0046'], ['123000', '99000'])
     >>> amounts([-0.02, 4.0]), amounts([0.5023]), amounts([99.8, 100.1]), amounts([3e8, 5e8])
     (['0', '4'], ['0.5'], ['99.8', '100.1'], ['3e8', '5e8'])
+    >>> amounts([20, 140], "°")
+    ['20°', '140°']
     """
     whole = [float(value) for value in values]
     apart = max(whole) - min(whole)
@@ -57,4 +63,4 @@ def _plain(value: float, digits: int) -> str:
 
 
 def _with(number: str, unit: str) -> str:
-    return f"{number} {unit}" if unit else number
+    return f"{number}{'' if unit in _CLOSE else ' '}{unit}" if unit else number
