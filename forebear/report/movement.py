@@ -121,7 +121,8 @@ def change(values: Float[np.ndarray, " stops"]) -> Change:
 
 
 def _side(told: Movement, quantiles: np.ndarray) -> Side:
-    two = told.states[:, 1] - told.states[:, 0] > _STATES * told.spread.most
+    apart = np.nan_to_num(told.states[:, 1] - told.states[:, 0])
+    two = (apart > 0) & (apart.max() > _STATES * told.spread.most)
     shift, stretch = _shares(quantiles)
     wide = float(np.mean(quantiles[:, _HIGH] - quantiles[:, _LOW]))
     ratio = told.spread.most / max(told.spread.least, 1e-12 * max(told.spread.most, 1e-300))

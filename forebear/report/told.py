@@ -195,8 +195,7 @@ def _told(
     where: Sentence = ()
     moved = plain
     if strongest is not None and strongest.moved.side != "none":
-        weak = plain is None or plain.side == "none" or plain.strength < _DIFFERS * strongest.moved.strength
-        if weak:
+        if plain is None or plain.side == "none" or _much_less(plain, strongest.moved):
             moved, where = strongest.moved, ("where ", Name(strongest.input), f" is {strongest.value}, ")
     if moved is None:
         return Told(name, "together", "shapes {} together with the inputs that it goes with", (), (), 0.0)
@@ -215,6 +214,17 @@ def _told(
         named = (part.text for part in (*where, *remark) if isinstance(part, Name))
         pairs.add(frozenset((name, next(named))))
     return Told(name, side, verb, (*detail, *remark), where, moved.strength)
+
+
+def _much_less(one: Movement, other: Movement) -> bool:
+    """In the units of the target, and beside the width of the law at either setting: a law that is many times as wide
+    there moves more there by chance alone."""
+    least = min(other.strength, _width(one) * other.strength / _width(other))
+    return one.strength < _DIFFERS * least
+
+
+def _width(moved: Movement) -> float:
+    return max((moved.spread.least + moved.spread.most) / 2, 1e-300)
 
 
 def _effect(moved: Movement, side: Side) -> float:

@@ -68,9 +68,9 @@ def _methods(value: str, best: bool = False) -> Callable[[Sequence[Row]], Iterab
 
     def read(rows: Sequence[Row]) -> Iterable[Dot]:
         told = [(*row["what"].split(": ", 1), row[value]) for row in rows if ": " in row["what"] and value in row]
-        least = {
-            name: min(number for table, _, number in told if table == name) if best else 1.0 for name, *_ in told
-        }
+        least = {name: min(number for table, _, number in told if table == name) for name, *_ in told}
+        if not best:
+            least = dict.fromkeys(least, 1.0)
         return [Dot(table, system(method), number / least[table]) for table, method, number in told]
 
     return read
