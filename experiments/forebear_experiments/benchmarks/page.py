@@ -37,7 +37,7 @@ def page(results: Path) -> str:
         told = read_json(file, f"run `forebear bench {file.stem[6:]} --json` again")
         stored[file.name] = told
     order = {name: place for place, name in enumerate(BENCHES)}
-    files = sorted(stored, key=lambda file: (order.get(stored[file].get("name"), len(order)), file))
+    files = sorted(stored, key=lambda file: (order.get(stored[file].get("name"), len(order)), Path(file).stem))
     return "\n".join([_HEAD, *(_section(file, stored[file]) for file in files)])
 
 
