@@ -44,7 +44,9 @@ const graphs = (() => {
       svg("title", {}, name),
       svg("rect", { class: "hit", x: goal ? x - 10 : x - NODE + 10, y: y - 13, width: NODE, height: 26, rx: 13 }),
       svg("circle", { cx: x, cy: y, r: 5 }),
-      svg("text", { x: x + away, y: y + 4.5, "text-anchor": goal ? "start" : "end" }, cut(name, LETTERS)));
+      svg("text", { x: x + away, y: y + 4.5, "text-anchor": goal ? "start" : "end",
+        // What is cut is said whole by the label.
+        ...(name.length > LETTERS && { "aria-hidden": "true" }) }, cut(name, LETTERS)));
   }
 
   // Click, Enter and the space bar act; up and down go to the neighbours, and act there if `follow`.
