@@ -10,7 +10,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from forebear.plots.style import INK, KEPT, beside, cut, plain
+from forebear.plots.style import INK, KEPT, beside, cut, folded, plain
 
 LEVELS = (0.05, 0.25, 0.5, 0.75, 0.95)
 """of the quantiles that are drawn"""
@@ -83,7 +83,7 @@ def fan_figure(fan: Fan, ax: Axes | None = None) -> Axes:
                 left, middle, right = quartiles[run].T
                 axis.fill_between(fan.at[run], left, right, color=KEPT, alpha=_HALF, lw=0, label="middle half")
                 axis.plot(fan.at[run], middle, color=KEPT, lw=2, label="median")
-    axis.set_ylabel(cut(fan.target, 40), fontsize=9, color=INK)
+    axis.set_ylabel(folded(fan.target, 26), fontsize=9, color=INK)
     _limit(axis, fan)
     return _finish(axis, fan.input, fan.at, fan.labels, fan.period)
 
@@ -103,7 +103,7 @@ def chances_figure(told: Chances, ax: Axes | None = None) -> Axes:
             for run in stretches(told.seen):
                 axis.plot(told.at[run], told.chances[run, place], color=colour, lw=2, label=name)
     axis.set_ylim(0, 1.02)
-    axis.set_ylabel(f"probability of {cut(told.target, 30)}", fontsize=9, color=INK)
+    axis.set_ylabel(folded(f"probability of {told.target}", 26), fontsize=9, color=INK)
     return _finish(axis, told.input, told.at, told.labels, told.period)
 
 
@@ -176,7 +176,7 @@ def _axis(ax: Axes | None) -> Axes:
 
 
 def _finish(axis: Axes, name: str, at: np.ndarray, labels: Sequence[str], period: float | None) -> Axes:
-    axis.set_xlabel(cut(name, 48), fontsize=9, color=INK)
+    axis.set_xlabel(folded(name, 34), fontsize=9, color=INK)
     if labels:
         slant = {"rotation": 30, "ha": "right"} if sum(map(len, labels)) > 36 else {}
         axis.set_xticks(at, [cut(label, 16) for label in labels], **slant)
