@@ -153,6 +153,36 @@ def test_a_law_that_splits() -> None:
     assert "half of the time each" in text
 
 
+def test_two_peaks_close_together_are_no_states() -> None:
+    """Where the law is narrow it has two peaks, and elsewhere it is many times as wide as they lie apart."""
+
+    def law(x: np.ndarray, p: np.ndarray) -> np.ndarray:
+        a = x[:, 0]
+        return np.where(a < 1, two_peaks(np.full_like(a, 1.0), p), 30 * np.maximum(a, 1) * ndtri(p))
+
+    assert sides(Known(reals("a"), uniform((0, 4)), law)) == {"a": "spread"}
+
+
+def test_counts_go_from_their_usual_least_to_their_usual_most() -> None:
+    rows = np.random.default_rng(0).poisson(1.0, (600, 1)) + 1.0
+    assert rows.max() > 4
+    [text] = say(Known(reals("faults"), rows, lambda x, p: 2 * x[:, 0] + ndtri(p)))
+    assert text == "faults raises y: from 1 to 3 its median goes from 2 to 6"
+
+
+def test_a_law_that_is_wide_elsewhere_is_not_told_in_place_of_the_usual_one() -> None:
+    """Where b is low the law is forty times as wide, and moves a little more by that alone."""
+
+    def law(x: np.ndarray, p: np.ndarray) -> np.ndarray:
+        wide = np.where(x[:, 1] < 0.6, 40.0, 1.0)
+        return x[:, 0] * np.where(wide > 1, 3.5, 1.0) + wide * ndtri(p)
+
+    told_of_a = next(
+        one for one in told(Known(reals("a", "b"), uniform((0, 3), (0, 10)), law), "y") if one.input == "a"
+    )
+    assert told_of_a.side == "level" and told_of_a.where == ()
+
+
 def test_states_that_are_driven_apart() -> None:
     law = Known(reals("a"), uniform((0.9, 4.1)), lambda x, p: two_peaks(x[:, 0], p))
     assert say(law) == ["a drives the two states of y apart: from 1 to 4 their distance goes from 2 to 8"]
