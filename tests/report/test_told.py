@@ -165,9 +165,9 @@ def test_two_peaks_close_together_are_no_states() -> None:
 
 def test_counts_go_from_their_usual_least_to_their_usual_most() -> None:
     rows = np.random.default_rng(0).poisson(1.0, (600, 1)) + 1.0
-    assert rows.max() > 4
+    assert rows.max() > 5
     [text] = say(Known(reals("faults"), rows, lambda x, p: 2 * x[:, 0] + ndtri(p)))
-    assert text == "faults raises y: from 1 to 3 its median goes from 2 to 6"
+    assert text == "faults raises y: from 1 to 4 its median goes from 2 to 8"
 
 
 def test_a_law_that_is_wide_elsewhere_is_not_told_in_place_of_the_usual_one() -> None:
@@ -177,10 +177,8 @@ def test_a_law_that_is_wide_elsewhere_is_not_told_in_place_of_the_usual_one() ->
         wide = np.where(x[:, 1] < 0.6, 40.0, 1.0)
         return x[:, 0] * np.where(wide > 1, 3.5, 1.0) + wide * ndtri(p)
 
-    told_of_a = next(
-        one for one in told(Known(reals("a", "b"), uniform((0, 3), (0, 10)), law), "y") if one.input == "a"
-    )
-    assert told_of_a.side == "level" and told_of_a.where == ()
+    found = {one.input: one for one in told(Known(reals("a", "b"), uniform((0, 3), (0, 10)), law), "y")}
+    assert found["a"].side == "level" and found["a"].where == ()
 
 
 def test_states_that_are_driven_apart() -> None:
