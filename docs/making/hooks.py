@@ -14,7 +14,7 @@ from mkdocs.structure.files import File, Files
 
 from forebear.cli import app
 
-sys.path.insert(0, str(Path(__file__).parent))
+sys.path.append(str(Path(__file__).parent))
 from notebooks import as_page, read
 
 ROOT = Path(__file__).parents[2]

@@ -41,6 +41,8 @@ def fan_charts(
 
 def sentences(found: Found, twin: Twin | None) -> dict[str, str]:
     """The work of `Found.sentences`."""
+    if twin is not None and not isinstance(twin, Twin):
+        raise InputError(f"twin must be a twin or None; got {twin!r}")
     if twin is not None:
         check_targets(found.record, twin)
     law = found.twin(joint=False) if twin is None else twin
