@@ -12,7 +12,7 @@ WORKERS ?= 2
 unexport PYTHONDONTWRITEBYTECODE
 PYTEST := $(BIN)/pytest -n $(WORKERS) --dist loadfile --durations=25
 
-.PHONY: help demo test test-all test-faults test-wheel coverage fuzz lint hooks bench gallery pictures figures docs dist clean
+.PHONY: help demo test test-all test-faults test-wheel coverage fuzz lint hooks bench gallery notebooks pictures figures docs dist clean
 
 help:
 	@echo "make demo      which inputs shape which laws, on data that ships with forebear; writes forebear-demo/"
@@ -25,7 +25,8 @@ help:
 	@echo "make lint      lint and types alone"
 	@echo "make hooks     have git run lint and types before every commit"
 	@echo "make bench     every benchmark, as JSON, into results/ (hours)"
-	@echo "make gallery   the pages of experiments and benchmarks, docs/experiments.md and docs/benchmarks.md, from results/"
+	@echo "make gallery   the pages of experiments and benchmarks, docs/experiments.md and docs/benchmarks.md with its charts"
+	@echo "make notebooks the notebooks of docs/gallery, run anew (some minutes)"
 	@echo "make pictures  the pictures of README and docs/method.md"
 	@echo "make figures   the numbers and tables in the documentation, from results/"
 	@echo "make docs      the documentation as a site, site/index.html"
@@ -81,6 +82,9 @@ bench: $(READY)
 gallery: $(READY)
 	$(BIN)/python -m forebear_experiments.framework.gallery results docs/experiments.md
 	$(BIN)/python -m forebear_experiments.benchmarks.page results docs/benchmarks.md
+
+notebooks: $(READY)
+	$(BIN)/python docs/making/notebooks.py docs/gallery/*.ipynb
 
 pictures: $(READY)
 	$(BIN)/python docs/making/pictures.py docs/pictures

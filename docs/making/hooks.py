@@ -1,18 +1,26 @@
-"""What the site adds to the pages: stored figures, the changelog, the help of every command, skeletons as code."""
+"""What the site adds to the pages: stored figures, notebooks, the changelog, the help of every command, skeletons as
+code, and mathematics that needs no script."""
 
 from __future__ import annotations
 
+import html
 import re
+import sys
 from pathlib import Path
 from typing import Any
 
+from latex2mathml.converter import convert
 from mkdocs.structure.files import File, Files
 
 from forebear.cli import app
 
+sys.path.append(str(Path(__file__).parent))
+from notebooks import as_page, read
+
 ROOT = Path(__file__).parents[2]
 _FIGURES = "results/figures"
 _SOURCE = re.compile(r"<!-- results/.*? -->", re.DOTALL)
+_MATH = re.compile(r'<(span|div) class="arithmatex">(.*?)</\1>', re.DOTALL)
 _SKELETON = re.compile(r"<!-- skeleton: (?P<name>\w+) -->")
 
 
@@ -20,17 +28,39 @@ def on_files(files: Files, config: Any) -> Files:
     """Add the files that lie elsewhere, or are made now."""
     for figure in sorted((ROOT / _FIGURES).glob("*.png")):
         files.append(File.generated(config, f"{_FIGURES}/{figure.name}", abs_src_path=str(figure)))
+    for notebook in sorted((ROOT / "docs" / "gallery").glob("*.ipynb")):
+        page, shown = as_page(read(notebook), notebook.stem)
+        files.append(File.generated(config, f"gallery/{notebook.stem}.md", content=page))
+        for name, content in shown.items():
+            files.append(File.generated(config, f"gallery/{name}", content=content))
     changes = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8").replace("(docs/", "(")
     files.append(File.generated(config, "changelog.md", content=changes))
     files.append(File.generated(config, "reference/cli.md", content=command_line()))
     return files
 
 
-def on_page_markdown(markdown: str, **_: Any) -> str:
+def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
     """Pages link to figures where they lie in the repository; a skeleton that they link to is shown in place; the
-    sources of numbers (`figures.py`), in which Markdown would find links, are left out."""
+    sources of numbers (`figures.py`), in which Markdown would find links, are left out; a notebook is its page."""
+    if page.file.src_uri.startswith("gallery/"):
+        markdown = markdown.replace(".ipynb)", ".md)")
     linked = markdown.replace(f"](../{_FIGURES}/", f"]({_FIGURES}/")
     return _SKELETON.sub(_skeleton, _SOURCE.sub("", linked))
+
+
+def on_page_content(content: str, **_: Any) -> str:
+    """Formulas as MathML, which browsers set by themselves; in the repository they are LaTeX, which GitHub sets."""
+    return _MATH.sub(lambda match: mathml(html.unescape(match[2])), content)
+
+
+def mathml(formula: str) -> str:
+    r"""What `pymdownx.arithmatex` has marked, `\(x\)` in a line and `\[x\]` on its own.
+
+    >>> mathml(r"\(x\)").count("<mi>x</mi>"), 'display="block"' in mathml(r"\[x\]")
+    (1, True)
+    """
+    formula = formula.strip()
+    return convert(formula[2:-2].strip(), display="block" if formula.startswith(r"\[") else "inline")
 
 
 def _skeleton(match: re.Match[str]) -> str:

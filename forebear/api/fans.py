@@ -1,10 +1,13 @@
-"""Fan charts of a result: its twin, and its table as points."""
+"""What a result says with its twin: fan charts, with its table as points, and sentences."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
 from forebear.errors import InputError
+from forebear.report.evidence import check_targets
+from forebear.report.sentences import plain, shaped_by
+from forebear.report.told import headline, told
 from forebear.twin.twin import Twin
 
 if TYPE_CHECKING:
@@ -34,3 +37,16 @@ def fan_charts(
     if not names:
         raise InputError(f"target: no input shapes '{target}': its law is the same everywhere")
     return panels([lambda axis, own=own: law.plot_fan(own, target, given=given, data=data, ax=axis) for own in names])
+
+
+def sentences(found: Found, twin: Twin | None) -> dict[str, str]:
+    """The work of `Found.sentences`."""
+    if twin is not None and not isinstance(twin, Twin):
+        raise InputError(f"twin must be a twin or None; got {twin!r}")
+    if twin is not None:
+        check_targets(found.record, twin)
+    law = found.twin(joint=False) if twin is None else twin
+    if law.joint:
+        raise InputError("twin is joint, and has no law of a single target: pass found.twin(joint=False)")
+    found_out = {target: headline(target, told(law, target)) for target in found.targets}
+    return {target: plain(words or shaped_by(found.record, target)) for target, words in found_out.items()}

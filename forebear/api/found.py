@@ -416,6 +416,26 @@ class Found:
 
         return fan_charts(self, target, input, given, twin, ax)
 
+    def sentences(self, twin: Twin | None = None) -> dict[str, str]:
+        """For each target what its inputs do to it, with amounts and units: the first sentence of the report.
+
+        Arguments:
+            twin: the law to read it off; None takes `twin(joint=False)`, which is fitted if the run does not have it
+                yet. Units are those of the twin.
+
+        >>> import numpy as np, pandas as pd, forebear as fb
+        >>> rng = np.random.default_rng(0)
+        >>> table = pd.DataFrame(rng.uniform(1, 9, (500, 2)), columns=["a", "b"])
+        >>> table["y"] = 10 * table["b"] + rng.normal(size=500)
+        >>> quick = {"steps": 400, "width": 16, "depth": 2}
+        >>> found = fb.discover(table, "y", rule=lambda path: ["b"], distilled=200, folds=1, **quick)
+        >>> found.sentences(found.twin(**quick))["y"].startswith("b moves y")
+        True
+        """
+        from forebear.api.fans import sentences
+
+        return sentences(self, twin)
+
     def _pruning(self, target: str) -> Pruning:
         from forebear.plots.results import Pruning
 

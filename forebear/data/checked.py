@@ -11,6 +11,7 @@ from typing import Any
 
 import pandas as pd
 
+from forebear.data.cells import CELL
 from forebear.data.survey import ColumnUse, Survey
 from forebear.data.weights import effective_rows
 
@@ -147,7 +148,7 @@ class Checked:
     def _repr_html_(self) -> str:
         found = self.survey
         rows = "".join(_html_row(use) for use in found.uses)
-        head = "".join(f'<th style="text-align:left">{name}</th>' for name in USE_HEAD)
+        head = "".join(f'<th style="{CELL}">{name}</th>' for name in USE_HEAD)
         problems = "".join(f"<li>{html.escape(problem)}</li>" for problem in self.problems)
         after = f"<p><b>In the way</b></p><ol>{problems}</ol>" if problems else _next_html(self.command)
         caption = f"{html.escape(found.source)}: {found.rows:,} rows, {len(found.uses)} columns"
@@ -192,13 +193,13 @@ def _line(cells: Sequence[str], widths: Sequence[int]) -> str:
     return "  ".join([*fitted, cells[-1]]).rstrip()
 
 
-_COLOURS = {"target": "#0b6", "candidate": "", "kept": "", "cannot be used": "#c33"}
+# No colour of text is legible on white and on black alike, but for a red.
+_LOOKS = {"target": "font-weight:bold", "candidate": "", "kept": "", "cannot be used": "color:#d33;font-weight:bold"}
 
 
 def _html_row(use: ColumnUse) -> str:
     cells = [html.escape(cell) for cell in cells_of_use(use)]
-    colour = _COLOURS.get(use.role, "#888")
-    style = f"text-align:left;{f'color:{colour}' if colour else ''}"
+    style = f"{CELL};{_LOOKS.get(use.role, 'opacity:0.75')}"
     return "<tr>" + "".join(f'<td style="{style}">{cell}</td>' for cell in cells) + "</tr>"
 
 

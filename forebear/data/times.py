@@ -157,7 +157,8 @@ class Sampling(NamedTuple):
         else:
             gap = f", longest gap {duration(self.longest)}" if self.longest > 1.5 * self.step else ""
             told = f"mostly every {duration(self.step)} ({self.regular:.0%} of steps){gap}"
-        return f"{told}, {self.back} steps back in time" if self.back else told
+        steps = "step" if self.back == 1 else "steps"
+        return f"{told}, {self.back} {steps} back in time" if self.back else told
 
 
 def sampling(at: np.ndarray) -> Sampling | None:

@@ -6,7 +6,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
 
-from forebear.plots.style import INK, KEPT, cut, plain
+from forebear.plots.style import INK, KEPT, folded, plain
 
 
 def band_figure(
@@ -17,5 +17,5 @@ def band_figure(
     axis.fill_between(rows, low, high, color=KEPT, alpha=0.25, lw=0)
     axis.plot(rows, middle, color=KEPT, lw=1.4)
     axis.set_xlabel("row", fontsize=9, color=INK)
-    axis.set_ylabel(cut(name, 40), fontsize=9, color=INK)
+    axis.set_ylabel(folded(name, 26), fontsize=9, color=INK)
     return plain(axis)

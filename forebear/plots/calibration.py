@@ -25,7 +25,7 @@ def calibration_figure(pit: Mapping[str, np.ndarray]) -> Figure:
     for row, (target, values) in enumerate(shown.items()):
         pit_histogram(values, axes[row, 0])
         coverage_curve(values, axes[row, 1])
-        axes[row, 0].set_title(target, fontsize=10, loc="left", color=INK)
+        axes[row, 0].set_title(cut(target, 44), fontsize=10, loc="left", color=INK)
     axes[-1, 0].set_xlabel("PIT value", fontsize=9)
     axes[-1, 1].set_xlabel("level of the central interval", fontsize=9)
     return figure

@@ -10,7 +10,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from forebear.plots.style import INK, KEPT, beside, cut, plain
+from forebear.plots.style import INK, KEPT, beside, cut, folded, plain
 
 LEVELS = (0.05, 0.25, 0.5, 0.75, 0.95)
 """of the quantiles that are drawn"""
@@ -37,6 +37,8 @@ class Fan(NamedTuple):
     """(points,) whether the data lies there: elsewhere nothing is drawn"""
     rows: np.ndarray = np.zeros((0, 2))
     """(rows, 2) of the data: input and target"""
+    near: np.ndarray | None = None
+    """(rows,) whether their other inputs are near the setting; the rest is drawn faintly"""
     period: float | None = None
     """of an angle"""
     sides: np.ndarray | None = None
@@ -73,7 +75,7 @@ def fan_figure(fan: Fan, ax: Axes | None = None) -> Axes:
     if fan.labels:
         _boxes(fan, axis)
     else:
-        _points(axis, fan.rows)
+        _points(axis, fan.rows, fan.near)
         for run in stretches(fan.seen):
             low, high = fan.quantiles[run, 0], fan.quantiles[run, 4]
             axis.fill_between(fan.at[run], low, high, color=KEPT, alpha=_NINETY, lw=0, label="90% range")
@@ -81,7 +83,8 @@ def fan_figure(fan: Fan, ax: Axes | None = None) -> Axes:
                 left, middle, right = quartiles[run].T
                 axis.fill_between(fan.at[run], left, right, color=KEPT, alpha=_HALF, lw=0, label="middle half")
                 axis.plot(fan.at[run], middle, color=KEPT, lw=2, label="median")
-    axis.set_ylabel(cut(fan.target, 40), fontsize=9, color=INK)
+    axis.set_ylabel(folded(fan.target, 26), fontsize=9, color=INK)
+    _limit(axis, fan)
     return _finish(axis, fan.input, fan.at, fan.labels, fan.period)
 
 
@@ -100,7 +103,7 @@ def chances_figure(told: Chances, ax: Axes | None = None) -> Axes:
             for run in stretches(told.seen):
                 axis.plot(told.at[run], told.chances[run, place], color=colour, lw=2, label=name)
     axis.set_ylim(0, 1.02)
-    axis.set_ylabel(f"probability of {cut(told.target, 30)}", fontsize=9, color=INK)
+    axis.set_ylabel(folded(f"probability of {told.target}", 26), fontsize=9, color=INK)
     return _finish(axis, told.input, told.at, told.labels, told.period)
 
 
@@ -135,7 +138,7 @@ def stretches(seen: np.ndarray) -> list[np.ndarray]:
 def _boxes(fan: Fan, axis: Axes) -> None:
     if len(fan.rows):
         shift = (np.arange(len(fan.rows)) * 0.618034) % 1 - 0.5
-        _points(axis, np.column_stack([fan.rows[:, 0] + 0.4 * shift, fan.rows[:, 1]]))
+        _points(axis, np.column_stack([fan.rows[:, 0] + 0.4 * shift, fan.rows[:, 1]]), fan.near)
     for place in np.flatnonzero(fan.seen):
         at, low, high = fan.at[place], fan.quantiles[place, 0], fan.quantiles[place, 4]
         axis.bar(at, high - low, 0.56, low, color=KEPT, alpha=_NINETY, label="90% range")
@@ -146,9 +149,26 @@ def _boxes(fan: Fan, axis: Axes) -> None:
                 axis.hlines(middle, at - 0.28, at + 0.28, color=KEPT, lw=2, label="median")
 
 
-def _points(axis: Axes, rows: np.ndarray) -> None:
-    if len(rows):
-        axis.plot(rows[:, 0], rows[:, 1], ".", ms=4, color=INK, alpha=0.35, mew=0, label="rows of the data", zorder=1)
+def _points(axis: Axes, rows: np.ndarray, near: np.ndarray | None) -> None:
+    """Rows near the setting in full, the others faintly, as on the page."""
+    strong = np.ones(len(rows), bool) if near is None else near
+    for chosen, alpha, name in ((~strong, 0.12, "other rows"), (strong, 0.5, "rows of the data")):
+        if chosen.any():
+            told = name if strong.all() or name == "other rows" else "rows near the setting"
+            x, y = rows[chosen].T
+            axis.plot(x, y, ".", ms=4, color=INK, alpha=alpha, mew=0, label=told, zorder=1)
+
+
+def _limit(axis: Axes, fan: Fan) -> None:
+    """Room for the law and for the rows near the setting: a few rows elsewhere must not press it flat."""
+    strong = fan.rows[:, 1] if fan.near is None else fan.rows[fan.near, 1]
+    if not len(strong):
+        return
+    law = fan.quantiles[fan.seen] if fan.seen.any() else fan.quantiles
+    ends = np.concatenate([law[:, [0, 4]].ravel(), np.quantile(strong, [0.005, 0.995])])
+    margin = 0.05 * np.ptp(ends)
+    if margin > 0:
+        axis.set_ylim(ends.min() - margin, ends.max() + margin)
 
 
 def _axis(ax: Axes | None) -> Axes:
@@ -156,7 +176,7 @@ def _axis(ax: Axes | None) -> Axes:
 
 
 def _finish(axis: Axes, name: str, at: np.ndarray, labels: Sequence[str], period: float | None) -> Axes:
-    axis.set_xlabel(cut(name, 48), fontsize=9, color=INK)
+    axis.set_xlabel(folded(name, 34), fontsize=9, color=INK)
     if labels:
         slant = {"rotation": 30, "ha": "right"} if sum(map(len, labels)) > 36 else {}
         axis.set_xticks(at, [cut(label, 16) for label in labels], **slant)

@@ -9,7 +9,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
 
-from forebear.plots.style import GONE, INK, KEPT, beside, cut, plain
+from forebear.plots.style import GONE, INK, KEPT, beside, cut, folded, plain
 
 # Okabe and Ito's, in an order in which neighbours differ in brightness too; the dashes serve those who see no colour.
 _LOOKS = ((KEPT, "-"), ("#D55E00", "--"), ("#009E73", ":"), ("#CC79A7", "-."), ("#222222", (0, (6, 2))))
@@ -74,7 +74,7 @@ def _axis(ax: Axes | None) -> Axes:
 
 
 def _finish(axis: Axes, name: str, labels: Sequence[str]) -> Axes:
-    axis.set_xlabel(name, fontsize=9)
+    axis.set_xlabel(folded(name, 40), fontsize=9)
     if len(labels) > 1 or labels[0]:
         beside(axis)
     return plain(axis)

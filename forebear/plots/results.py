@@ -65,7 +65,7 @@ def path_figure(pruning: Pruning, ax: Axes | None = None) -> Axes:
     axis.scatter(steps, first, c=[KEPT if enough else JUMP for enough in pruning.enough], s=26, zorder=3)
     if pruning.stop is not None:
         axis.axvline(pruning.stop, color=KEPT, lw=1, ls=":", zorder=0)
-    labels = ["all", *(f"− {unit}" for unit in pruning.removed)]
+    labels = ["all", *(f"− {cut(unit, 16)}" for unit in pruning.removed)]
     if len(labels) <= _LONGEST_LABELS:
         slant = 0 if sum(map(len, labels)) <= 36 else 45
         align = "center" if slant == 0 else "right"
@@ -75,7 +75,7 @@ def path_figure(pruning: Pruning, ax: Axes | None = None) -> Axes:
     axis.set_ylim(-0.04, 1.04)
     axis.set_ylabel("noise / (signal + noise)", fontsize=9)
     answer = ", ".join(pruning.answer) or "none"
-    axis.set_title(f"{pruning.target} ← {cut(answer, 46)}", fontsize=10, loc="left", color=INK)
+    axis.set_title(f"{cut(pruning.target, 24)} ← {cut(answer, 26)}", fontsize=10, loc="left", color=INK)
     return plain(axis)
 
 
@@ -88,7 +88,7 @@ def scores_figure(target: str, scores: Mapping[str, float], chosen: Collection[s
     axis.barh(places, [scores[unit] for unit in ranked], color=[KEPT if u in chosen else GONE for u in ranked])
     axis.set_yticks(places, [cut(unit, 24) for unit in ranked], fontsize=8)
     axis.set_xlabel("share of the signal", fontsize=9)
-    axis.set_title(f"{cut(target, 40)}: scores", fontsize=10, loc="left", color=INK)
+    axis.set_title(f"{cut(target, 32)}: scores", fontsize=10, loc="left", color=INK)
     return plain(axis)
 
 

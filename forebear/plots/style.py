@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import textwrap
+
 import matplotlib
 import matplotlib.pyplot as plt
 from matplotlib.axes import Axes
@@ -26,6 +28,16 @@ def cut(text: str, most: int) -> str:
     """
     short = text if len(text) <= most else text[: most - 1] + "…"
     return short.replace("$", r"\$")
+
+
+def folded(text: str, width: int) -> str:
+    r"""A label in two lines at most, the second one cut.
+
+    >>> folded("outlet temperature of the second heat exchanger [°C]", 26)
+    'outlet temperature of the\nsecond heat exchanger [°C]'
+    """
+    lines = textwrap.wrap(text, width) or [""]
+    return "\n".join(cut(line, width) for line in [lines[0], " ".join(lines[1:])] if line)
 
 
 def shown_once(figure: Figure) -> Figure:

@@ -1,9 +1,12 @@
-"""Numbers as a sentence says them: as many digits as tell them apart, and the unit once behind each."""
+"""Numbers as a sentence says them: as many digits as tell them apart, with their unit."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+
+# Units that follow their number at once.
+_CLOSE = ("°", "%", "′", "″")
 
 
 def amounts(values: Sequence[float], unit: str = "") -> list[str]:
@@ -13,6 +16,8 @@ def amounts(values: Sequence[float], unit: str = "") -> list[str]:
     (['2.1 °C', '6.4 °C'], ['8', '17'], ['0.0012', '0.0046'], ['123000', '99000'])
     >>> amounts([-0.02, 4.0]), amounts([0.5023]), amounts([99.8, 100.1]), amounts([3e8, 5e8])
     (['0', '4'], ['0.5'], ['99.8', '100.1'], ['3e8', '5e8'])
+    >>> amounts([20, 140], "°")
+    ['20°', '140°']
     """
     whole = [float(value) for value in values]
     apart = max(whole) - min(whole)
@@ -22,6 +27,16 @@ def amounts(values: Sequence[float], unit: str = "") -> list[str]:
         return [_with(f"{value:g}".replace("-", "−"), unit) for value in whole]
     digits = 1 - math.floor(math.log10(reach))
     return [_with(_plain(value, digits), unit) for value in whole]
+
+
+def span(start: float, end: float, unit: str = "") -> str:
+    """From one number to another, with the unit once, behind both.
+
+    >>> span(2.1234, 6.4321, "°C"), span(8, 17)
+    ('from 2.1 to 6.4 °C', 'from 8 to 17')
+    """
+    first, last = amounts([start, end])
+    return f"from {first} to {_with(last, unit)}"
 
 
 def percent(share: float) -> str:
@@ -47,4 +62,4 @@ def _plain(value: float, digits: int) -> str:
 
 
 def _with(number: str, unit: str) -> str:
-    return f"{number} {unit}" if unit else number
+    return f"{number}{'' if unit in _CLOSE else ' '}{unit}" if unit else number

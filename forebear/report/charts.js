@@ -39,6 +39,9 @@ const charts = (() => {
 
   const percent = (share, digits = 0) => share === null ? "–" : (100 * share).toFixed(digits) + "%";
   const pText = (p) => p === null ? "–" : p < 1e-4 ? "< 0.0001" : fmt(p, 2);
+  // A long name may break behind its signs, and not in the middle of a word.
+  const broken = (text) => text.split(/(?<=[_/.:-])/).flatMap((part, place) => place ? [el("wbr"), part] : [part]);
+
   const cut = (text, most) => text.length <= most ? text : text.slice(0, most - 1) + "…";
 
   function ticks(low, high, wanted = 5) {
@@ -72,7 +75,7 @@ const charts = (() => {
         svg("text", { class: "tick", x: X(value), y: floor + 17, "text-anchor": "middle" }, xText(value)));
     }
     if (xLabel) root.append(svg("text", { class: "label", x: (left + width - right) / 2, y: height - 6,
-      "text-anchor": "middle" }, xLabel));
+      "text-anchor": "middle" }, cut(xLabel, Math.floor((width - left - right) / 6.2))));
     if (yLabel) {
       const middle = (top + floor) / 2;
       root.append(svg("text", { class: "label", x: 13, y: middle, "text-anchor": "middle",
@@ -145,7 +148,7 @@ const charts = (() => {
       el("button", { type: "button", class: "small", "aria-label": `Download ${title} as ${kind}`,
       onclick: () => action(current(), name) }, kind);
     return el("figure", {},
-      el("div", { class: "bar" }, el("p", { class: "title" }, title),
+      el("div", { class: "bar" }, el("p", { class: "title" }, broken(title)),
         el("span", { class: "tools" }, button("SVG", saveSvg), button("PNG", savePng))),
       holder, note && el("figcaption", {}, note));
   }
@@ -193,5 +196,5 @@ const charts = (() => {
       el("thead", {}, el("tr", {}, heads)), body));
   }
 
-  return { el, svg, fmt, percent, pText, cut, ticks, room, plot, line, figure, scroller, table, fileName, standalone, asPng };
+  return { el, svg, fmt, percent, pText, cut, broken, ticks, room, plot, line, figure, scroller, table, fileName, standalone, asPng };
 })();

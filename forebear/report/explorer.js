@@ -2,7 +2,7 @@
 // What if: sliders for the inputs of a target, and its law at once; settings can be pinned and compared.
 
 const explorer = (() => {
-  const { el, svg, fmt, percent, cut, plot, line, figure, scroller, fileName, room } = charts;
+  const { el, svg, fmt, percent, cut, broken, plot, line, figure, scroller, fileName, room } = charts;
   const LEVELS = [0.05, 0.25, 0.5, 0.75, 0.95];
   const MOST_PINS = 4;
   const MOST_BARS = 40;
@@ -31,7 +31,7 @@ const explorer = (() => {
 
   function control(column, changed) {
     const id = "input-" + columns.indexOf(column);
-    const name = el("label", { for: id }, column.name,
+    const name = el("label", { for: id }, broken(column.name),
       column.unit && el("span", { class: "unit" }, " " + column.unit));
     if (column.widget === "choices") {
       const choice = el("select", { id, onchange: () => { values[column.name] = Number(choice.value); changed(); } },

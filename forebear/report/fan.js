@@ -102,7 +102,8 @@ const fans = (() => {
     if (law.levels.length) return [0, 1.02];
     const shown = way.filter(({ seen }) => seen);
     const ends = (shown.length ? shown : way).flatMap(({ found }) => [found[0], found[4]]);
-    const seen = dots.map(({ y }) => y).sort((a, b) => a - b);
+    // A few rows elsewhere must not press the law flat.
+    const seen = dots.filter(({ near }) => near).map(({ y }) => y).sort((a, b) => a - b);
     if (seen.length) ends.push(seen[Math.floor(0.005 * seen.length)], seen[Math.ceil(0.995 * (seen.length - 1))]);
     const [low, high] = [Math.min(...ends), Math.max(...ends)];
     const margin = 0.05 * (high - low) || 0.5;

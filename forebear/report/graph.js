@@ -40,11 +40,14 @@ const graphs = (() => {
 
   function node(name, y, goal, about) {
     const [x, away] = goal ? [RIGHT, 14] : [LEFT, -14];
-    return svg("g", { class: goal ? "node goal" : "node source", "aria-label": about },
-      svg("title", {}, name),
+    // A name that is cut is said whole by the title: a label must hold what is seen, and what is seen is no word.
+    const whole = name.length <= LETTERS;
+    return svg("g", { class: goal ? "node goal" : "node source", ...(whole && { "aria-label": about }) },
+      svg("title", {}, whole ? name : about),
       svg("rect", { class: "hit", x: goal ? x - 10 : x - NODE + 10, y: y - 13, width: NODE, height: 26, rx: 13 }),
       svg("circle", { cx: x, cy: y, r: 5 }),
-      svg("text", { x: x + away, y: y + 4.5, "text-anchor": goal ? "start" : "end" }, cut(name, LETTERS)));
+      svg("text", { x: x + away, y: y + 4.5, "text-anchor": goal ? "start" : "end" },
+        cut(name, LETTERS)));
   }
 
   // Click, Enter and the space bar act; up and down go to the neighbours, and act there if `follow`.

@@ -18,6 +18,8 @@ Side = Literal["level", "spread", "states", "split", "skew", "none"]
 _ONE = 1.25
 # Less is told as weak: of a change of the level, as a share of the 90% range; of the range, as a ratio; of skewness.
 _LEVEL, _SPREAD, _SKEW = 0.1, 1.12, 0.2
+# Two peaks are told as states where they lie apart by such a share of the widest 90% range on the way.
+_STATES = 0.3
 # Of the stops, so many at least must lie in the data, or nothing is told of the whole way.
 _ENOUGH = 1 / 3
 # Both ends are the extremes, but for so much of the way between: then the way goes up or down.
@@ -119,7 +121,8 @@ def change(values: Float[np.ndarray, " stops"]) -> Change:
 
 
 def _side(told: Movement, quantiles: np.ndarray) -> Side:
-    two = ~np.isnan(told.states[:, 0])
+    apart = np.nan_to_num(told.states[:, 1] - told.states[:, 0])
+    two = (apart > 0) & (apart.max() > _STATES * told.spread.most)
     shift, stretch = _shares(quantiles)
     wide = float(np.mean(quantiles[:, _HIGH] - quantiles[:, _LOW]))
     ratio = told.spread.most / max(told.spread.least, 1e-12 * max(told.spread.most, 1e-300))

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from forebear.discovery.action import Action
-from forebear.report.amounts import amounts, percent
+from forebear.report.amounts import amounts, percent, span
 from forebear.report.movement import LEVELS, Change, Movement, Side, movement
 from forebear.report.sentences import Name, Sentence, joined
 from forebear.twin.sweep import Sweep, chances, padded, stops, sweep, typical
@@ -195,8 +195,7 @@ def _told(
     where: Sentence = ()
     moved = plain
     if strongest is not None and strongest.moved.side != "none":
-        weak = plain is None or plain.side == "none" or plain.strength < _DIFFERS * strongest.moved.strength
-        if weak:
+        if plain is None or plain.side == "none" or _much_less(plain, strongest.moved):
             moved, where = strongest.moved, ("where ", Name(strongest.input), f" is {strongest.value}, ")
     if moved is None:
         return Told(name, "together", "shapes {} together with the inputs that it goes with", (), (), 0.0)
@@ -215,6 +214,17 @@ def _told(
         named = (part.text for part in (*where, *remark) if isinstance(part, Name))
         pairs.add(frozenset((name, next(named))))
     return Told(name, side, verb, (*detail, *remark), where, moved.strength)
+
+
+def _much_less(one: Movement, other: Movement) -> bool:
+    """In the units of the target, and beside the width of the law at either setting: a law that is many times as wide
+    there moves more there by chance alone."""
+    least = min(other.strength, _width(one) * other.strength / _width(other))
+    return one.strength < _DIFFERS * least
+
+
+def _width(moved: Movement) -> float:
+    return max((moved.spread.least + moved.spread.most) / 2, 1e-300)
 
 
 def _effect(moved: Movement, side: Side) -> float:
@@ -273,11 +283,10 @@ class _Words(NamedTuple):
         level, spread = self.moved.level, self.moved.spread
         wide = (spread.least + spread.most) / 2
         if side == "level" and spread.one_way and spread.most > 1.3 * spread.least > 0:
-            a, b = self._amounts(spread.start, spread.end)
-            return (f", and its 90% range {'grows' if spread.by > 0 else 'shrinks'} from {a} to {b}",)
+            grows = "grows" if spread.by > 0 else "shrinks"
+            return (f", and its 90% range {grows} {self._span(spread)}",)
         if side in ("spread", "skew") and level.one_way and level.most - level.least > 0.3 * wide:
-            a, b = self._amounts(level.start, level.end)
-            return (f", and its {self.moved.middle} goes from {a} to {b}",)
+            return (f", and its {self.moved.middle} goes {self._span(level)}",)
         return ()
 
     def _amounts(self, *values: float) -> list[str]:
@@ -285,8 +294,11 @@ class _Words(NamedTuple):
 
     def _way(self) -> str:
         """From where to where the input goes."""
-        ends = amounts([self.moved.stops[0], self.moved.stops[-1]], unit_of(self.twin, self.name))
-        return f"from {ends[0]} to {ends[1]}"
+        return span(self.moved.stops[0], self.moved.stops[-1], unit_of(self.twin, self.name))
+
+    def _span(self, told: Change) -> str:
+        """From where to where the target goes."""
+        return span(told.start, told.end, unit_of(self.twin, self.target))
 
     def _at(self, stop: int) -> str:
         if self.moved.labels:
@@ -306,18 +318,15 @@ class _Words(NamedTuple):
         told = self.moved.level
         if not self._straight(told):
             return "moves {}", self._between(told, self.moved.middle)
-        a, b = self._amounts(told.start, told.end)
-        return ("raises {}" if told.by > 0 else "lowers {}"), (
-            f"{self._way()} its {self.moved.middle} goes from {a} to {b}",
-        )
+        verb = "raises {}" if told.by > 0 else "lowers {}"
+        return verb, (f"{self._way()} its {self.moved.middle} goes {self._span(told)}",)
 
     def _spread(self) -> tuple[str, Sentence]:
         told = self.moved.spread
         if not self._straight(told):
             return "changes the spread of {}", self._between(told, "90% range")
-        a, b = self._amounts(told.start, told.end)
         verb, grows = ("widens {}", "grows") if told.by > 0 else ("narrows {}", "shrinks")
-        return verb, (f"{self._way()} its 90% range {grows} from {a} to {b}",)
+        return verb, (f"{self._way()} its 90% range {grows} {self._span(told)}",)
 
     def _states(self) -> tuple[str, Sentence]:
         told = self.moved.apart
@@ -325,9 +334,8 @@ class _Words(NamedTuple):
             low, high = self._amounts(told.least, told.most)
             where = f"{low} ({self._at(told.least_at)}) to {high} ({self._at(told.most_at)})"
             return "changes how far apart the two states of {} lie", (where,)
-        a, b = self._amounts(told.start, told.end)
         verb = "drives the two states of {} apart" if told.by > 0 else "brings the two states of {} together"
-        return verb, (f"{self._way()} their distance goes from {a} to {b}",)
+        return verb, (f"{self._way()} their distance goes {self._span(told)}",)
 
     def _split(self) -> tuple[str, Sentence]:
         apart = self.moved.states[:, 1] - self.moved.states[:, 0]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pandas as pd
 
 from forebear.data.source import open_frame
 from forebear.errors import InputError, near_miss
@@ -28,15 +29,16 @@ def plot_fan(twin: Twin, name: str, target: str | None, given: Any, data: Any, a
     """The work of `Twin.plot_fan`."""
     shown = target_of(twin, target)
     _check_input(twin, shown, name)
-    along = sweep(twin, shown, name, peaks.LEVELS, row=_row(twin, given), points=_POINTS, ends=_ENDS, exact=True)
+    setting = _row(twin, given)
+    along = sweep(twin, shown, name, peaks.LEVELS, row=setting, points=_POINTS, ends=_ENDS, exact=True)
     column, output = twin.columns[twin.inputs.index(name)], twin.outputs[twin.targets.index(shown)]
     across, up = _with_unit(twin, name), _with_unit(twin, shown)
     if not output.levels:
-        rows = np.zeros((0, 2)) if data is None else _rows(twin, data, name, shown)
+        rows, near = (np.zeros((0, 2)), None) if data is None else _rows(twin, data, name, shown, setting)
         quantiles = along.quantiles[:, np.searchsorted(peaks.LEVELS, np.array(LEVELS) - 1e-9)]
         smooth = output.dequantiser.kind == "continuous"
         own = np.stack([peaks.sides(law) for law in along.quantiles]) if smooth else None
-        fan = Fan(up, across, along.at, along.labels, quantiles, along.seen, rows, column.period, own)
+        fan = Fan(up, across, along.at, along.labels, quantiles, along.seen, rows, near, column.period, own)
         return fan_figure(fan, ax)
     found = chances(twin, shown, along.rows)
     most = np.sort(np.argsort(-np.ptp(found, axis=0), kind="stable")[:_MOST_LABELS])
@@ -78,21 +80,34 @@ def _row(twin: Twin, given: Any) -> np.ndarray:
     return row
 
 
-def _rows(twin: Twin, data: Any, name: str, target: str) -> np.ndarray:
-    """Input and target of some rows of a table, spread evenly over it; rows with a gap in either are left out."""
+def _rows(twin: Twin, data: Any, name: str, target: str, setting: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
+    """Input and target of some rows of a table, spread evenly over it, and which of them are near the setting in the
+    other inputs; rows with a gap in either are left out."""
     frame, _ = open_frame(data)
     both = [twin.columns[twin.inputs.index(name)], twin.outputs[twin.targets.index(target)]]
     for column in both:
         if column.name not in frame.columns:
             raise InputError(f"data: no column '{column.name}'. {near_miss(column.name, frame.columns)}")
-    whole = frame[[name, target]].dropna()
-    some = np.unique(np.linspace(0, len(whole) - 1, min(len(whole), _MOST_ROWS)).astype(int))
-    rows = read_matrix(whole.iloc[some], both, "data")
+    whole = frame.dropna(subset=[name, target])
+    some = whole.iloc[np.unique(np.linspace(0, len(whole) - 1, min(len(whole), _MOST_ROWS)).astype(int))]
+    rows = read_matrix(some, both, "data")
     period = both[0].period if hasattr(both[0], "period") else None
     if period is not None:
         start = -period / 2 if (rows[:, 0] < 0).any() else 0.0
         rows[:, 0] = (rows[:, 0] - start) % period + start
-    return rows
+    return rows, _near(twin, some, [other for other in twin.ancestors[target] if other != name], setting)
+
+
+def _near(twin: Twin, frame: pd.DataFrame, others: list[str], setting: np.ndarray) -> np.ndarray | None:
+    """The quarter of the rows whose other inputs are nearest to the setting; None where that means nothing."""
+    if not others or not len(frame) or any(other not in frame.columns for other in others):
+        return None
+    places = [twin.inputs.index(other) for other in others]
+    there = np.tile(setting, (len(frame), 1))
+    there[:, places] = read_matrix(frame[others], [twin.columns[place] for place in places], "data")
+    far = ((twin.encoder(there) - twin.encoder(setting[None])) ** 2).sum(axis=1)
+    far[np.isnan(far) | np.isnan(there[:, places]).any(axis=1)] = np.inf
+    return far <= np.sort(far)[len(far) // 4]
 
 
 def _with_unit(twin: Twin, name: str) -> str:

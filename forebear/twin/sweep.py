@@ -89,9 +89,10 @@ def stops(
     if column.period is not None:
         start = -column.period / 2 if (values < 0).any() else 0.0
         return "angle", start + column.period * np.arange(points) / (points - 1)
-    if len(values) <= _FEW_VALUES:
-        return "number", values
     low, high = np.nanquantile(own, ends)
+    if len(values) <= _FEW_VALUES:
+        usual = values[(low <= values) & (values <= high)]
+        return "number", usual if len(usual) > 1 else values
     first, last = (low, high) if exact else _rounded(low, high, values[0], values[-1])
     return "number", np.linspace(first, last, points)
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from forebear.data.cells import html_table
 from forebear.errors import InputError, near_miss
 from forebear.watch.batch import Together
 from forebear.watch.faults import STUCK, Fault
@@ -152,13 +153,9 @@ class Monitored:
 
     def _repr_html_(self) -> str:
         """For notebooks: a row per target."""
-        rows = "".join(
-            f"<tr><td>{html.escape(target)}</td><td>{html.escape(told.verdict)}</td>"
-            f"<td>{html.escape(self._sentence(target))}</td></tr>"
-            for target, told in self.targets.items()
-        )
+        rows = [[target, told.verdict, self._sentence(target)] for target, told in self.targets.items()]
         more = "".join(f"<p>{html.escape(line)}</p>" for line in self.summary().splitlines()[len(self.targets) :])
-        return f"<table><tr><th>target</th><th>verdict</th><th>why</th></tr>{rows}</table>{more}"
+        return html_table(["target", "verdict", "why"], rows) + more
 
     def plot(self) -> Figure:
         """The latents of every target over the number of the row, with the rows of a change marked."""

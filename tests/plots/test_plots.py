@@ -98,6 +98,10 @@ def test_laws_take_and_return_an_axis() -> None:
     assert densities_figure("y (m)", [curve]).get_xlabel() == "y (m)"
 
 
+def _legend(axis: Any) -> list[str]:
+    return [text.get_text() for text in axis.get_legend().get_texts()]
+
+
 def _fan(**fields: Any) -> Fan:
     at = np.linspace(0, 10, 21)
     quantiles = at[:, None] + np.array([-2.0, -1.0, 0.0, 1.0, 2.0])
@@ -114,6 +118,18 @@ def test_a_fan_has_bands_a_median_and_the_rows_of_the_data() -> None:
     ninety, half = (band.get_paths()[0].vertices for band in axis.collections)
     assert np.ptp(np.asarray(ninety)[:, 1]) == 14 and np.ptp(np.asarray(half)[:, 1]) == 12
     assert axis.get_ylabel() == "y (m)" and axis.get_xlabel() == "a"
+
+
+def test_rows_near_the_setting_are_strong_and_the_others_do_not_press_the_law_flat() -> None:
+    rows = np.column_stack([np.linspace(0, 10, 22), np.r_[np.linspace(0, 10, 20), 900.0, 950.0]])
+    near = np.arange(22) < 20
+    axis = fan_figure(_fan(rows=rows, near=near))
+    other, strong, _ = axis.lines
+    assert (other.get_alpha() or 0) < (strong.get_alpha() or 0) and np.asarray(other.get_ydata()).tolist() == [
+        900,
+        950,
+    ]
+    assert axis.get_ylim()[1] < 20 and {"other rows", "rows near the setting"} <= set(_legend(axis))
 
 
 def test_a_fan_is_not_drawn_where_no_data_lies() -> None:

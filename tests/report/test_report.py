@@ -620,6 +620,8 @@ def test_figures_take_and_return_an_axis(found: fb.Found, twin: fb.Twin) -> None
         (lambda f, t: t.plot_fan("a", "w", data={"a": [1.0]}), "data: no column 'w'"),
         (lambda f, t: f.plot_fan("z", twin=t), "'z' is not a target"),
         (lambda f, t: f.plot_fan("y", twin=t, ax=plt.subplots()[1]), "ax: one axis holds one chart"),
+        (lambda f, t: f.sentences(3), "twin must be a twin or None; got 3"),
+        (lambda f, t: f.sentences(full_size_twin(["z"], ["a"], {"z": ["a"]})), "twin has the targets"),
         (lambda f, t: t.plot_law({"a": [0.0] * 9, "b": [0.0] * 9}, "y"), "a figure shows 1 to 5 rows"),
     ],
 )

@@ -104,7 +104,7 @@ def test_a_known_spread_is_told_with_its_amounts() -> None:
         lambda x, p: 50 + ndtri(p) * (0.64 + (x[:, 0] - 8) * 1.31 / 9),
         units={"flow": "m³/h", "y": "°C"},
     )
-    assert say(grows) == ["flow widens y: from 8 m³/h to 17 m³/h its 90% range grows from 2.1 °C to 6.4 °C"]
+    assert say(grows) == ["flow widens y: from 8 to 17 m³/h its 90% range grows from 2.1 to 6.4 °C"]
     shrinks = Known(reals("flow"), uniform((7.6, 17.4)), lambda x, p: ndtri(p) * (25 - x[:, 0]))
     assert say(shrinks)[0].startswith("flow narrows y: from 8 to 17 its 90% range shrinks from 56 to 26")
 
@@ -151,6 +151,34 @@ def test_a_law_that_splits() -> None:
     text = plain(one.sentence("y"))
     assert one.side == "split" and text.startswith("a splits y in two: near 3.8 it lies at about −2.8 or 2.8")
     assert "half of the time each" in text
+
+
+def test_two_peaks_close_together_are_no_states() -> None:
+    """Where the law is narrow it has two peaks, and elsewhere it is many times as wide as they lie apart."""
+
+    def law(x: np.ndarray, p: np.ndarray) -> np.ndarray:
+        a = x[:, 0]
+        return np.where(a < 1, two_peaks(np.full_like(a, 1.0), p), 30 * np.maximum(a, 1) * ndtri(p))
+
+    assert sides(Known(reals("a"), uniform((0, 4)), law)) == {"a": "spread"}
+
+
+def test_counts_go_from_their_usual_least_to_their_usual_most() -> None:
+    rows = np.random.default_rng(0).poisson(1.0, (600, 1)) + 1.0
+    assert rows.max() > 5
+    [text] = say(Known(reals("faults"), rows, lambda x, p: 2 * x[:, 0] + ndtri(p)))
+    assert text == "faults raises y: from 1 to 4 its median goes from 2 to 8"
+
+
+def test_a_law_that_is_wide_elsewhere_is_not_told_in_place_of_the_usual_one() -> None:
+    """Where b is low the law is forty times as wide, and moves a little more by that alone."""
+
+    def law(x: np.ndarray, p: np.ndarray) -> np.ndarray:
+        wide = np.where(x[:, 1] < 0.6, 40.0, 1.0)
+        return x[:, 0] * np.where(wide > 1, 3.5, 1.0) + wide * ndtri(p)
+
+    found = {one.input: one for one in told(Known(reals("a", "b"), uniform((0, 3), (0, 10)), law), "y")}
+    assert found["a"].side == "level" and found["a"].where == ()
 
 
 def test_states_that_are_driven_apart() -> None:

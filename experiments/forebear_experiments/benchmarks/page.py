@@ -1,4 +1,7 @@
-"""The page of benchmarks, from stored results: `python -m forebear_experiments.benchmarks.page RESULTS PAGE`."""
+"""The page of benchmarks, from stored results: `python -m forebear_experiments.benchmarks.page RESULTS PAGE`.
+
+Its charts go to the folder `pictures` beside it.
+"""
 
 from __future__ import annotations
 
@@ -9,15 +12,18 @@ from typing import Any
 
 from forebear.storage.files import read_json
 from forebear_experiments.benchmarks import BENCHES
+from forebear_experiments.benchmarks.charts import CHARTS, draw
+from forebear_experiments.benchmarks.words import COLUMNS, TITLES, system
 
 _HEAD = """# Benchmarks
 
-What `forebear bench NAME` measured, as it is stored in `results/`; `make gallery` makes this page from there, and
-`forebear bench NAME` measures again on your machine. "Times faster" is the baseline's time over ours: more is better,
-and below 1 ours takes longer. `a ± b` is a mean and its spread. Where it says so below a table, several processes
-shared the machine, and seconds are not those of a run alone.
+What was measured, how, and on which machine: a chart of each benchmark, and its numbers folded away below. The
+command below a chart measures again on your machine; `make gallery` makes this page from the files in `results/`.
+
+"Times faster" is the time of what ours is compared with, over ours: more is better, and below 1 ours takes longer.
+`a ± b` is a mean and its spread. Where it says so below a chart, several processes shared the machine, and seconds
+are not those of a run alone.
 """
-_NAMES = {"what": "what", "ours_s": "seconds", "baseline_s": "baseline, seconds", "ratio": "times faster"}
 # Fields that hold a mean and a standard deviation; other pairs are the ends of an interval.
 _SPREADS = ("w1", "floor", "published")
 _VERSIONS = {"jax": "JAX", "forebear": "forebear"}
@@ -31,21 +37,25 @@ def page(results: Path) -> str:
         told = read_json(file, f"run `forebear bench {file.stem[6:]} --json` again")
         stored[file.name] = told
     order = {name: place for place, name in enumerate(BENCHES)}
-    files = sorted(stored, key=lambda file: (order.get(stored[file].get("name"), len(order)), file))
+    files = sorted(stored, key=lambda file: (order.get(stored[file].get("name"), len(order)), Path(file).stem))
     return "\n".join([_HEAD, *(_section(file, stored[file]) for file in files)])
 
 
 def _section(file: str, told: Mapping[str, Any]) -> str:
     name, rows = told.get("name", file), told.get("rows", [])
-    title = file.removeprefix("bench-").removesuffix(".json")
+    own = file.removeprefix("bench-").removesuffix(".json")
+    title = TITLES.get(own, own)
     about = f"{_capital(BENCHES[name])}." if name in BENCHES else ""
-    lines = [f"## {title}", "", *([about, ""] if about else [])]
-    fields = list(dict.fromkeys(str(field) for row in rows for field in row))
-    lines += [_row([_NAMES.get(field, field.replace("_", " ")) for field in fields]), _row(["---"] * len(fields))]
-    lines += [_row([_cell(row.get(field), field) for field in fields]) for row in rows]
+    lines = [f'<a id="{own}"></a>', "", f"## {title}", "", *([about, ""] if about else [])]
+    if own in CHARTS:
+        lines += [f"![{title}](pictures/bench-{own}.png)", ""]
     command = told.get("command", f"forebear bench {name} --json")
+    lines += [f"- `results/{file}`, from `{command}`", f"- {_machine(told.get('machine', {}))}", ""]
+    fields = list(dict.fromkeys(str(field) for row in rows for field in row))
+    table = [_row([COLUMNS.get(field, field.replace("_", " ")) for field in fields]), _row(["---"] * len(fields))]
+    table += [_row([_cell(row.get(field), field) for field in fields]) for row in rows]
     return "\n".join(
-        [*lines, "", f"- `results/{file}`, from `{command}`", f"- {_machine(told.get('machine', {}))}", ""]
+        [*lines, '<details markdown="1"><summary>The numbers</summary>', "", *table, "", "</details>", ""]
     )
 
 
@@ -71,7 +81,7 @@ def _cell(value: Any, field: str = "") -> str:
         return _cut("; ".join(f"{key}: {_cell(item)}" for key, item in value.items()))
     if isinstance(value, list):
         return _pair(value, field) if _is_pair(value) else _several(value)
-    return _cut(str(value))
+    return _cut(system(str(value)))
 
 
 def _is_pair(value: Sequence[Any]) -> bool:
@@ -112,3 +122,6 @@ def _machine(machine: Mapping[str, Any]) -> str:
 if __name__ == "__main__":
     source, target = map(Path, sys.argv[1:])
     target.write_text(page(source), encoding="utf-8")
+    for result in sorted(source.glob("bench-*.json")):
+        stem = result.stem.removeprefix("bench-")
+        draw(stem, read_json(result, "")["rows"], target.parent / "pictures" / f"bench-{stem}.png")
