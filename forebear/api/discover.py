@@ -9,6 +9,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any
 
+from forebear.api.asked import keep_asked
 from forebear.api.found import Found
 from forebear.api.slips import check_slips
 from forebear.data.checked import TableUse
@@ -120,6 +121,7 @@ def discover(
     >>> found.ancestors
     {'y': ('b',)}
     """
+    said = dict(locals())
     started = perf_counter()
     check_slips(settings, targets)
     if isinstance(data, Lagged):
@@ -155,6 +157,8 @@ def discover(
     with ExitStack() as stack:
         tell = stack.enter_context(listening(progress))
         folder = None if out is None else stack.enter_context(open_run(out, prepared.identity()))
+        if out is not None:
+            keep_asked(out, data, said, settings, discover)
         session = Session(problem, folder, tell)
         if is_cluster(jobs):
             run_on_cluster(session, jobs)

@@ -120,3 +120,8 @@ AllowHost = Annotated[
     Option(metavar="NAME", help="A further name of this server, such as that of a proxy.", show_default=False),
 ]
 Browser = Annotated[bool, Option(" /--no-browser", help="Do not open a browser.", show_default=False)]
+StudioOut = Annotated[Path, Option("--out", metavar="DIR", help="Where uploads and runs are kept.")]
+Folder = Annotated[
+    list[Path] | None,
+    Option(metavar="DIR", help="Files may be chosen from it; default: the folder you are in.", show_default=False),
+]

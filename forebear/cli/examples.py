@@ -57,3 +57,9 @@ EXPORT = f"""{_HEAD}
   forebear export twin twin.c
   forebear export twin twin.onnx
 """
+
+STUDIO = f"""{_HEAD}
+  forebear studio
+  forebear studio --out plant --folder /data/plant --folder ~/tables
+  forebear studio --port 0 --no-browser
+"""

@@ -45,7 +45,7 @@ def page(
     first: str | None = None,
 ) -> str:
     """The page as text, with the `first` target selected; of an `explorer`, answers and sliders alone."""
-    style = _part("page.css")
+    style = _part("base.css") + _part("page.css")
     scripts = [_part(name) for name in _SCRIPTS]
     policy = "; ".join(
         [

@@ -99,6 +99,7 @@ def test_wheel_and_archive_hold_what_they_should(built: Path) -> None:
         "py.typed",
         "examples/rig.csv",
         "report/page.html",
+        "report/base.css",
         "report/page.css",
         "report/law.js",
         "twin/c/fmu.c",
