@@ -16,7 +16,7 @@ from forebear.report.evidence import LawEvidence
 from forebear.storage.files import check_output, write_bytes
 
 ENDINGS = (".html", ".htm")
-_SCRIPTS = ("law.js", "charts.js", "fan.js", "explorer.js", "graph.js", "evidence.js", "page.js")
+_SCRIPTS = ("law.js", "charts.js", "fan.js", "explorer.js", "overview.js", "graph.js", "evidence.js", "page.js")
 # What would end the block of data, or break a line of script, in some reader or other.
 _ESCAPES = {ord(sign): f"\\u{ord(sign):04x}" for sign in "<>&\u2028\u2029"}
 
