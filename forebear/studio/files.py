@@ -51,12 +51,12 @@ def ready(folder: Path) -> list[str]:
     return [name for name in FILES if place_of(folder, name).is_file()]
 
 
-def write_report(found: Found, folder: Path, listen: Listener) -> LawEvidence | None:
+def write_report(found: Found, folder: Path, listen: Listener, laws: bool = True) -> LawEvidence | None:
     """The report of a run, as `forebear report` writes it, and what it says of the laws, if the result has some."""
     from forebear.api.pages import law_evidence
     from forebear.report.page import write_page
 
-    told = law_evidence(found, None, progress=listen)  # type: ignore[arg-type]
+    told = law_evidence(found, None if laws else False, progress=listen)  # type: ignore[arg-type]
     write_page(found.record, found.table, told, place_of(folder, REPORT))
     return told
 

@@ -22,7 +22,6 @@ from forebear.web.answers import Refused
 ENDINGS = (".csv", ".parquet", ".pq", *FORMATS)
 """of the names of files that may be chosen"""
 _PACKED = (".gz", ".bz2", ".xz", ".zst")
-_RUN = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,90}")
 _MOST_LISTED = 2_000
 
 
@@ -66,12 +65,6 @@ class Place:
             "roots": [str(folder) for folder in self.folders],
             "entries": sorted(shown, key=lambda one: one["kind"] == "file"),
         }
-
-    def run_folder(self, name: str) -> Path:
-        """Of a run that was started here; its name is one that `new_run` gives."""
-        if not _RUN.fullmatch(name):
-            raise Refused(404, "there is no such run")
-        return self.runs / name
 
     def new_upload(self, name: str) -> Path:
         """A place for a file that somebody drops. What it was called is shown, and used for nothing."""

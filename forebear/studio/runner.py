@@ -83,6 +83,7 @@ class Entry:
             "notes": list(run.notes),
             "answers": list(run.answers),
             "estimate": run.estimate,
+            "laws": run.laws,
             "reported": run.reported,
             "elsewhere": run.elsewhere,
             "live": None

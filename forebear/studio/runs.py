@@ -76,6 +76,8 @@ class Run:
     """of each target what shapes it, and the verdict"""
     estimate: dict[str, Any] = field(default_factory=dict)
     """as it was told before the start"""
+    laws: bool = True
+    """whether the report is to have the laws, with sliders; fitting them takes about as long as the search"""
     reported: bool = False
     elsewhere: bool = False
     """whether something other than the studio began it"""

@@ -8,7 +8,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from forebear.storage.files import read_json, write_json
-from forebear.studio.asked import read_asked
+from forebear.studio.asked import arguments, read_asked
 from forebear.studio.children import ReaderChild
 from forebear.studio.place import Place, free_bytes
 from forebear.studio.runner import Runner
@@ -66,6 +66,7 @@ class Tables:
             str(file),
             asked,
             seen=seen,
+            laws=content.get("laws", True) is True,
             estimate=estimate if isinstance(estimate, dict) else {},
         )
         return answer({"id": self.runner.add(run).id}, 201)
@@ -84,4 +85,6 @@ class Tables:
     def _read(self, content: Any) -> tuple[dict[str, Any], Any]:
         if not isinstance(content, dict) or not isinstance(content.get("file"), str):
             raise Refused(400, "name a file")
-        return read_asked(content.get("asked", {})), self.place.file(content["file"])
+        asked = read_asked(content.get("asked", {}))
+        arguments(asked)  # refuses settings that are none
+        return asked, self.place.file(content["file"])

@@ -68,7 +68,7 @@ def run(folder: Path, say: Say) -> None:
         say({"note": changed_line(asked)})
     from forebear.studio.files import write_report, write_table
 
-    evidence = write_report(found, folder, parts_of_report(_listener(REPORT, say)))
+    evidence = write_report(found, folder, parts_of_report(_listener(REPORT, say)), asked.laws)
     write_table(found, folder)
     say({"reported": answers(found, evidence)})
 

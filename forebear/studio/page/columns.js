@@ -2,7 +2,7 @@
 
 import { get, post } from "./api.js";
 import { choice, copyable, el, field, fill, fresh, heading, many, say, steps } from "./dom.js";
-import { MISSING, ROWS, USES, asked, load, made as restored, save, use, used, usual } from "./settings.js";
+import { MISSING, ROWS, RULES, USES, asked, load, made as restored, save, use, used, usual } from "./settings.js";
 
 const AUTO = ["left out", "cannot be used"];
 const PAGE = 150;
@@ -191,6 +191,10 @@ export function columns(main, { file, again }) {
         field("Independent repeats", whole("runs", 1), "Several say how often each input is chosen; each takes as long again."),
         field("Seed", whole("seed", 0), "The same seed gives the same result."),
         field("Rows that are read at most", whole("sample", 100), "Drawn at random from the whole table."),
+        field("How inputs are chosen", choice(RULES, made.rule, (value) => { made.rule = value; changed(); })),
+        el("div", { class: "field" }, el("label", { class: "check" }, el("input", { type: "checkbox", id: "laws", checked: made.laws,
+          onchange: (event) => { made.laws = event.target.checked; save(file, made); } }), "the report has sliders: what if?"),
+          el("p", { class: "help" }, "Fits the laws of the targets, which takes about as long as the search.")),
         field("Settings", el("textarea", { class: "text", rows: 3, spellcheck: "false", placeholder: "steps=4000",
           onchange: (event) => { made.settings = event.target.value; changed(); } }, made.settings),
           "For experts: name=value, one per line, as --set on the command line."))));
@@ -209,7 +213,7 @@ export function columns(main, { file, again }) {
     fill(parts.foot, el("div", { class: "sum", role: "status" }, !target.length ? "Choose a target to go on."
       : problems.length ? "Mend what is in the way to go on."
         : estimate ? [el("strong", {}, `About ${estimate.time}, ${estimate.memory} of memory.`), taken,
-          el("span", { class: "muted block" }, `A rough guess from ${estimate.source}; it may be off by a factor of two or more. The report takes as long again.`)]
+          el("span", { class: "muted block" }, `A rough guess from ${estimate.source}; it may be off by a factor of two or more. The sliders of the report take about as long again.`)]
           : "Looking …"), start);
     parts.begin = start;
     fill(parts.same, el("summary", {}, "The same without this page"),
@@ -221,7 +225,8 @@ export function columns(main, { file, again }) {
   async function begin(button) {
     button.disabled = true;
     try {
-      const { id } = await post("api/runs", { file, asked: asked(made, table.columns), seen: table.seen, estimate: table.estimate });
+      const { id } = await post("api/runs", { file, asked: asked(made, table.columns), seen: table.seen, estimate: table.estimate,
+        laws: made.laws });
       location.hash = `#/run/${encodeURIComponent(id)}`;
     } catch (error) {
       button.disabled = false;

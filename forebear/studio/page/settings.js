@@ -7,10 +7,11 @@ export const ROWS = [["auto", "find out"], ["independent", "each row stands alon
   ["ordered", "in order: each row follows the one before"]];
 export const MISSING = [["model", "use them as they are"], ["drop", "leave out rows with a gap"],
   ["refuse", "stop and say where"]];
+export const RULES = [["certified", "certified: with tests, and a verdict"], ["nsr-jump", "the published rule: faster, tests nothing"]];
 const ALONE = ["time", "weights", "rows", "regime"];
 
 export const empty = () => ({ uses: {}, periods: {}, groups: {}, rows: "auto", missing: "model", runs: 1, seed: 0,
-  sample: 100000, settings: "" });
+  sample: 100000, rule: "certified", laws: true, settings: "" });
 
 // Kept for this tab, so that a page that is loaded again has lost nothing.
 const key = (file) => `set-up of ${file}`;
@@ -72,6 +73,7 @@ export function asked(made, columns) {
   }
   if (groups.size) given.groups = Object.fromEntries(groups);
   for (const option of ["runs", "seed"]) given[option] = made[option];
+  if (made.rule !== "certified") given.rule = made.rule;
   if (made.sample !== 100000) given.sample = made.sample;
   const own = settings(made.settings);
   if (Object.keys(own).length) given.settings = own;
@@ -93,7 +95,7 @@ export function made(options) {
   else found.rows = options.rows || "auto";
   found.periods = { ...options.periodic };
   for (const [group, names] of Object.entries(options.groups || {})) for (const name of names) found.groups[name] = group;
-  for (const option of ["missing", "runs", "seed", "sample"]) if (options[option] !== undefined) found[option] = options[option];
+  for (const option of ["missing", "runs", "seed", "sample", "rule"]) if (options[option] !== undefined) found[option] = options[option];
   found.settings = Object.entries(options.settings || {}).map(([name, value]) => `${name}=${value === null ? "none" : value}`)
     .join("\n");
   return found;
