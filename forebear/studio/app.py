@@ -52,6 +52,7 @@ class Studio:
     @asynccontextmanager
     async def _life(self, app: Starlette) -> AsyncIterator[None]:
         self.runner.start()
+        await self.reader.start()
         try:
             yield
         finally:

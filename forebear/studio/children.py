@@ -65,6 +65,16 @@ class ReaderChild:
         self.turn = asyncio.Lock()
         self.number = 0
 
+    async def start(self) -> None:
+        """Begin: what it has to import takes as long as a person needs to choose a file."""
+        async with self.turn:
+            await self._there()
+
+    async def _there(self) -> Child:
+        if self.child is None or self.child.process.returncode is not None:
+            self.child = await Child.start("forebear.studio.reader")
+        return self.child
+
     async def ask(self, request: dict[str, Any]) -> dict[str, Any]:
         """One answer, or an `InputError` with the line that it says."""
         async with self.turn:
@@ -79,9 +89,7 @@ class ReaderChild:
         return {name: value for name, value in answer.items() if name != "number"}
 
     async def _answer(self, request: dict[str, Any]) -> dict[str, Any]:
-        if self.child is None or self.child.process.returncode is not None:
-            self.child = await Child.start("forebear.studio.reader")
-        process = self.child.process
+        process = (await self._there()).process
         assert process.stdin is not None and process.stdout is not None
         self.number += 1
         process.stdin.write(json.dumps({"number": self.number, **request}).encode() + b"\n")

@@ -8,9 +8,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from forebear.discovery.record import RECORD_FILE
 from forebear.errors import InputError
 from forebear.storage.files import read_json, write_json
+from forebear.storage.folder import RESULT
 from forebear.storage.records import RecordError, from_record, to_record
 from forebear.studio.asked import KNOWN
 
@@ -102,12 +102,12 @@ def load_run(folder: Path) -> Run | None:
             run = from_record(Run, {name: value for name, value in record.items() if name != "format"})
         except (InputError, RecordError, AttributeError):
             run = None
-        finished = (folder / RECORD_FILE).is_file()
+        finished = (folder / RESULT).is_file()
         if run is not None and finished and run.state not in (WAITING, RUNNING):
             return replace(run, state=DONE, error="", reported=(folder / "report.html").is_file())
         if run is not None:
             return run
-    if (folder / RECORD_FILE).is_file() or (folder / "run.json").is_file():
+    if (folder / RESULT).is_file() or (folder / "run.json").is_file():
         return _from_elsewhere(folder)
     return None
 
@@ -118,13 +118,13 @@ def _from_elsewhere(folder: Path) -> Run:
     asked = asked_of(folder) or {}
     file = str(asked.pop("data", ""))
     known = (*KNOWN, "joint", "sampler", "screen")
-    mark = next(place for place in (folder / "run.json", folder / RECORD_FILE) if place.is_file())
+    mark = next(place for place in (folder / "run.json", folder / RESULT) if place.is_file())
     changed = datetime.fromtimestamp(mark.stat().st_mtime, UTC).isoformat(timespec="seconds")
     return Run(
         Path(file).name or folder.name,
         file,
         {name: value for name, value in asked.items() if name in known},
-        DONE if (folder / RECORD_FILE).is_file() else UNFINISHED,
+        DONE if (folder / RESULT).is_file() else UNFINISHED,
         created=changed,
         reported=(folder / "report.html").is_file(),
         elsewhere=True,

@@ -10,10 +10,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from forebear.discovery.record import RECORD_FILE
 from forebear.errors import InputError
 from forebear.run.events import Event, Note, Progress
 from forebear.run.failures import failure_line
+from forebear.storage.folder import RESULT
 from forebear.studio.asked import arguments
 from forebear.studio.runs import Run, Seen, load_run
 from forebear.studio.talk import Say, end_with_server, open_pipe
@@ -75,7 +75,7 @@ def run(folder: Path, say: Say) -> None:
 
 def search(asked: Run, folder: Path, say: Say) -> Found:
     """The result in the folder, or a new one; taken up where an earlier process ended."""
-    if (folder / RECORD_FILE).is_file():
+    if (folder / RESULT).is_file():
         from forebear.api.found import load
 
         return load(folder)
