@@ -170,9 +170,10 @@ class Runner:
         entry = self.entry(name)
         if entry.run.state == WAITING:
             self._set(entry, state=CANCELLED, ended=now())
-        elif entry.child is not None:
+        elif entry.run.state == RUNNING:
             entry.ending = CANCELLED
-            entry.child.kill()
+            if entry.child is not None:
+                entry.child.kill()
 
     def go_on(self, name: str) -> None:
         """Let a run that ended too early wait for its turn again, or one that was made elsewhere get its report."""
@@ -233,6 +234,8 @@ class Runner:
             self._check_file(entry)
             with open(entry.folder / LOG, "ab") as log:
                 entry.child = await Child.start("forebear.studio.worker", words, log)
+            if entry.ending:  # somebody was faster than the process
+                entry.child.kill()
             status = await entry.child.listen(lambda message: self._hear(entry, message))
         except (Refused, InputError, OSError) as error:
             entry.error = str(error)

@@ -102,14 +102,19 @@ def load_run(folder: Path) -> Run | None:
             run = from_record(Run, {name: value for name, value in record.items() if name != "format"})
         except (InputError, RecordError, AttributeError):
             run = None
-        finished = (folder / RESULT).is_file()
-        if run is not None and finished and run.state not in (WAITING, RUNNING):
+        if run is not None and run.state not in (WAITING, RUNNING, DONE) and _finished_since(folder):
             return replace(run, state=DONE, error="", reported=(folder / "report.html").is_file())
         if run is not None:
             return run
     if (folder / RESULT).is_file() or (folder / "run.json").is_file():
         return _from_elsewhere(folder)
     return None
+
+
+def _finished_since(folder: Path) -> bool:
+    """Whether there is a result that is newer than what the studio last wrote: somebody has finished it elsewhere."""
+    result = folder / RESULT
+    return result.is_file() and result.stat().st_mtime_ns > (folder / FILE).stat().st_mtime_ns
 
 
 def _from_elsewhere(folder: Path) -> Run:

@@ -123,7 +123,8 @@ def test_what_the_command_line_began_the_studio_finishes(up: Running) -> None:
     [run] = [run for run in up.get("/api/runs")["runs"] if run["folder"] == str(mine)]
     assert run["state"] == "unfinished" and run["elsewhere"] and run["targets"] == ["s"]
     up.post(f"/api/runs/{run['id']}/go-on", {})
-    assert up.ended(run["id"])["answers"][0]["target"] == "s"
+    assert up.until(run["id"], lambda run: len(run["answers"]) > 0)["answers"][0]["target"] == "s"
+    up.post(f"/api/runs/{run['id']}/cancel", {})
     assert (mine / "found.json").is_file()
 
 
@@ -138,11 +139,11 @@ def test_two_runs_wait_for_each_other(up: Running) -> None:
 
 
 def test_one_that_waits_can_be_cancelled(up: Running) -> None:
+    """At once, too, while its process is being started."""
     first, second = up.start("data.csv", LONG), up.start("data.csv", LONG)
-    up.post(f"/api/runs/{second}/cancel", {})
-    up.ended(second, "cancelled")
-    up.post(f"/api/runs/{first}/cancel", {})
-    up.ended(first, "cancelled")
+    for name in (second, first):
+        up.post(f"/api/runs/{name}/cancel", {})
+        up.ended(name, "cancelled")
 
 
 def test_a_file_that_changes_is_told(up: Running) -> None:
