@@ -107,13 +107,17 @@ def main(pictures: Path, axe: Path | None) -> None:
     binary, found = find_browser(), []
     assert binary is not None, "no browser: set FOREBEAR_BROWSER"
     pictures.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory() as folder:
-        plant().to_csv(Path(folder) / "plant.csv", index=False)
-        with studio(Path(folder)) as up, Browser(binary) as browser:
+    folder = Path(tempfile.gettempdir()) / "plant"  # it is seen in the pictures
+    folder.mkdir()
+    try:
+        plant().to_csv(folder / "plant.csv", index=False)
+        with studio(folder) as up, Browser(binary) as browser:
             for name in screens(browser, up):
                 found += [_look(browser, pictures, name, *look, axe) for look in _LOOKS]
             version = browser.run("axe.version") if axe else None
             assert [problem for problem in browser.problems if "status of 400" not in problem] == []
+    finally:
+        shutil.rmtree(folder)
     for name in SHOWN:
         shutil.copy(pictures / f"{name}-1280-light.png", Path("docs/pictures") / f"studio-{name}.png")
     if axe:

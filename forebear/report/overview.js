@@ -4,7 +4,7 @@
 const overview = (() => {
   const { el, svg, fmt, percent, cut, scroller } = charts;
   const MOST = 40;
-  const WIDTH = 240;
+  const WIDTH = Math.min(240, Math.max(110, charts.room(720) - 250));
   const LEVELS = [0.05, 0.25, 0.5, 0.75, 0.95];
 
   // A law as a stretch of its target's axis: the middle 90% thin, the middle half thick, the median a dot.

@@ -48,7 +48,9 @@ def _rows(told: dict[str, Any]) -> str:
 
 
 def _text(value: Any) -> str:
-    return "–" if value is None or value == [] else value if isinstance(value, str) else json.dumps(value)
+    if isinstance(value, list):
+        return ", ".join(map(str, value)) or "–"
+    return "–" if value is None else value if isinstance(value, str) else json.dumps(value)
 
 
 def _target(one: dict[str, Any], other: dict[str, Any], name: str) -> list[dict[str, Any]]:

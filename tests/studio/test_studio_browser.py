@@ -25,7 +25,7 @@ _SETTINGS = "\n".join(f"{name}={value}" for name, value in SETTINGS.items())
 
 
 def messy(file: Path, rows: int = 240) -> None:
-    """As a plant's historian writes it: a mark at the start, semicolons, units, a running number, gaps, a constant."""
+    """As a historian writes it: a mark at the start, semicolons, units, a running number, gaps, a constant."""
     rng = random.Random(0)
     lines = ["record;time;line;flow [m³/h];temp [°C];wind dir;oil;site;yield [%]"]
     for i in range(rows):
@@ -79,9 +79,10 @@ def go(browser: Browser, hash_: str) -> None:
 
 def choose(browser: Browser, name: str) -> None:
     """A file of the list, and wait for its columns."""
-    browser.run(
-        f"[...document.querySelectorAll('.entry.file')].find((e) => e.textContent.includes({json.dumps(name)})).click()"
+    entry = (
+        f"[...document.querySelectorAll('.entry.file')].find((one) => one.textContent.includes({json.dumps(name)}))"
     )
+    browser.run(f"{entry}.click()")
     browser.wait("document.querySelector('.ask select')", 60)
 
 
@@ -174,7 +175,8 @@ def test_a_dropped_file(page: Browser, up: Running) -> None:
     content = (up.folder / "plant.csv").read_text(encoding="utf-8")
     page.run(
         f"{{ const box = new DataTransfer(); box.items.add(new File([{json.dumps(content)}], 'Plant ä.csv'));"
-        "document.querySelector('.drop').dispatchEvent(new DragEvent('drop', { dataTransfer: box, bubbles: true })); }"
+        "const event = new DragEvent('drop', { dataTransfer: box, bubbles: true });"
+        "document.querySelector('.drop').dispatchEvent(event); }"
     )
     page.wait("document.querySelector('table.columns')", 60)
     assert page.run("document.querySelector('h1').textContent") == "Plant ä.csv"

@@ -110,13 +110,13 @@ def studio(folder: Path, *words: str, before: Callable[[], None] | None = None) 
             raise
 
 
-def table(rows: int = 400, **more: Any) -> pd.DataFrame:
+def table(rows: int = 400, seed: int = 0) -> pd.DataFrame:
     """y follows b; s is spread by a."""
-    rng = np.random.default_rng(0)
+    rng = np.random.default_rng(seed)
     data = pd.DataFrame(rng.normal(size=(rows, 3)), columns=["a", "b", "c"])
     data["y"] = data["b"] + 0.5 * rng.normal(size=rows)
     data["s"] = data["a"] * rng.normal(size=rows)
-    return data.assign(**more)
+    return data
 
 
 def children(process: subprocess.Popen[str]) -> list[int]:

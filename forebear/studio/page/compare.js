@@ -1,13 +1,14 @@
 // Two runs side by side: what was asked differently, what came out differently.
 
 import { get } from "./api.js";
-import { el, fill, heading, pill } from "./dom.js";
+import { el, fill, heading, pill, when } from "./dom.js";
+import * as live from "./live.js";
 
 export function compare(main, { a, b }) {
   const body = el("div", {}, el("p", { class: "wait" }, el("span", { class: "spin", "aria-hidden": "true" }), "Reading …"));
   fill(main, heading("Two runs side by side"), body);
   const head = (names) => el("thead", {}, el("tr", {}, el("td", {}), names.map((name, place) => el("th", { scope: "col", class: "left" },
-    el("a", { href: `#/run/${encodeURIComponent([a, b][place])}` }, `${place + 1}. ${name}`)))));
+    el("a", { href: `#/run/${encodeURIComponent([a, b][place])}` }, `${place + 1}. ${name}`), el("span", { class: "muted block" }, when((live.runs.get([a, b][place]) || {}).created))))));
   const cell = (what, value) => what === "verdict" && value !== "not asked" ? pill(value === "untested" ? "" : value) : value;
   const line = ({ what, values, same }) => el("tr", { class: same ? "same" : "differs" }, el("th", { scope: "row", class: "left" }, what,
     !same && el("span", { class: "hidden" }, " (differs)")), values.map((value) => el("td", { class: "left" }, cell(what, value))));
