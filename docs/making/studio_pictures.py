@@ -22,6 +22,7 @@ import pandas as pd
 sys.path.insert(0, str(Path(__file__).parents[2] / "tests" / "support"))
 from axe_findings import RUN
 from browser import Browser, find_browser
+from PIL import Image
 from studios import Running, studio
 
 SHOWN = ("file", "columns", "running", "report", "runs", "compare")
@@ -133,7 +134,9 @@ def _look(browser: Browser, pictures: Path, name: str, width: int, scheme: str, 
     tall = int(browser.run("document.documentElement.scrollHeight"))
     browser.size(width, max(700, tall))
     browser.run("new Promise((resolve) => setTimeout(resolve, 300))")
-    browser.screenshot(pictures / f"{name}-{width}-{scheme}.png", whole=False)
+    picture = pictures / f"{name}-{width}-{scheme}.png"
+    browser.screenshot(picture, whole=False)
+    Image.open(picture).convert("RGB").quantize(96).save(picture, optimize=True)  # a third of the bytes
     if axe is None:
         return {}
     browser.call("Runtime.evaluate", expression=axe.read_text(encoding="utf-8"))

@@ -97,6 +97,7 @@ def test_cancel_and_go_on_and_the_command_line_too(up: Running) -> None:
     assert up.until(name, lambda run: run["reported"])["state"] in ("running", "done")
 
 
+@pytest.mark.slow
 def test_what_the_command_line_began_the_studio_finishes(up: Running) -> None:
     settings = [word for name, value in SETTINGS.items() for word in ("--set", f"{name}={value}")]
     words = [
@@ -128,6 +129,7 @@ def test_what_the_command_line_began_the_studio_finishes(up: Running) -> None:
     assert (mine / "found.json").is_file()
 
 
+@pytest.mark.slow
 def test_two_runs_wait_for_each_other(up: Running) -> None:
     first, second = up.start("data.csv", LONG), up.start("data.csv")
     up.until(first, lambda run: run["state"] == "running")
@@ -146,6 +148,7 @@ def test_one_that_waits_can_be_cancelled(up: Running) -> None:
         up.ended(name, "cancelled")
 
 
+@pytest.mark.slow
 def test_a_file_that_changes_is_told(up: Running) -> None:
     file = up.folder / "changing.csv"
     table().to_csv(file, index=False)
@@ -170,6 +173,7 @@ def test_a_file_that_changes_is_told(up: Running) -> None:
     assert "changing.csv" in up.ended(name, "failed")["error"]
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name == "nt", reason="there is no such limit there")
 def test_a_full_disk_is_one_line_and_nothing_is_half_written(folder: Path) -> None:
     def little_room() -> None:
