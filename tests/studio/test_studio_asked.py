@@ -34,7 +34,13 @@ def test_a_discovery_of_a_file_says_what_it_was_asked(tmp_path: Path) -> None:
         "settings": TINY,
     }
     run = load_run(tmp_path / "run")
-    assert asked is not None and run is not None and run.state == DONE and run.elsewhere and run.file == str(tmp_path / "data.csv")
+    assert (
+        asked is not None
+        and run is not None
+        and run.state == DONE
+        and run.elsewhere
+        and run.file == str(tmp_path / "data.csv")
+    )
     assert fb.discover(asked.pop("data"), **arguments(asked), out=tmp_path / "run", progress=False).targets == ("y",)
 
 
