@@ -49,7 +49,7 @@ def keep_asked(
     if not isinstance(data, str | Path):
         return
     usual = {name: one.default for name, one in inspect.signature(of).parameters.items()}
-    asked = {n: v for n, v in said.items() if n in usual and n not in _NOT_ASKED and v != usual[n]}
+    asked = {n: v for n, v in said.items() if n in usual and n not in _NOT_ASKED and not _same(v, usual[n])}
     record = {
         "format": 1,
         "data": str(Path(data).absolute()),
@@ -58,8 +58,15 @@ def keep_asked(
     }
     try:
         write_json(Path(out) / FILE, record)
-    except TypeError:  # a rule or a sampler of the user's own
+    except InputError:  # the disk is full
+        raise
+    except (TypeError, ValueError):  # a rule or a sampler of the user's own; a number that JSON does not have
         return
+
+
+def _same(value: Any, usual: Any) -> bool:
+    """Whether an argument is the default; arrays, which are none, are not compared."""
+    return type(value) is type(usual) and value == usual
 
 
 def asked_of(folder: Path) -> dict[str, Any] | None:

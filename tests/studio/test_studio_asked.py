@@ -49,6 +49,9 @@ def test_a_table_in_memory_or_a_rule_of_ones_own_is_not_written_down(tmp_path: P
     table().to_csv(tmp_path / "data.csv", index=False)
     own = {"rule": lambda path: path.candidates[:1], "out": tmp_path / "own", "progress": False}
     fb.discover(tmp_path / "data.csv", "y", **own, **TINY)
+    odd = {"rule": "nsr-jump", "out": tmp_path / "odd", "progress": False, "candidates": pd.Index(["a", "b"])}
+    fb.discover(tmp_path / "data.csv", "y", **odd, **TINY)
+    assert not (tmp_path / "odd" / FILE).exists()
     assert not (tmp_path / "memory" / FILE).exists() and not (tmp_path / "own" / FILE).exists()
 
 

@@ -104,7 +104,8 @@ def studio(folder: Path, *words: str, before: Callable[[], None] | None = None) 
         if process.poll() is None:
             process.send_signal(signal.SIGINT)
         try:
-            process.communicate(timeout=30)
+            _, told = process.communicate(timeout=30)
+            assert process.returncode in (0, -signal.SIGKILL) and "Traceback" not in told, told
         except subprocess.TimeoutExpired:
             process.kill()
             raise

@@ -60,14 +60,20 @@ export const state = (name) => el("span", { class: `state ${STATES[name][1]}` },
 
 // A text to copy, with a button for it.
 export function copyable(label, text) {
+  const code = el("code", {}, text);
   const button = el("button", { type: "button", class: "small", onclick: async () => {
-    await navigator.clipboard.writeText(text);
-    button.textContent = "Copied";
-    say(`${label} copied`);
+    try {
+      await navigator.clipboard.writeText(text);
+      button.textContent = "Copied";
+    } catch { // not allowed, or not there without TLS
+      getSelection().selectAllChildren(code);
+      button.textContent = "Selected: press Ctrl+C";
+    }
+    say(`${label}: ${button.textContent}`);
     setTimeout(() => { button.textContent = "Copy"; }, 1500);
   } }, "Copy");
   return el("div", { class: "copyable" }, el("div", { class: "bar" }, el("p", { class: "title" }, label), button),
-    el("pre", { tabindex: 0, role: "region", "aria-label": label }, el("code", {}, text)));
+    el("pre", { tabindex: 0, role: "region", "aria-label": label }, code));
 }
 
 export const heading = (text, ...more) => el("h1", { tabindex: -1 }, text, ...more);
