@@ -4,6 +4,7 @@ and the command or the call that asks the same."""
 from __future__ import annotations
 
 import inspect
+import json
 import shlex
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -50,18 +51,13 @@ def keep_asked(
         return
     usual = {name: one.default for name, one in inspect.signature(of).parameters.items()}
     asked = {n: v for n, v in said.items() if n in usual and n not in _NOT_ASKED and not _same(v, usual[n])}
-    record = {
-        "format": 1,
-        "data": str(Path(data).absolute()),
-        **asked,
-        **({"settings": settings} if settings else {}),
-    }
+    asked = {"data": str(Path(data).absolute()), **asked, **({"settings": dict(settings)} if settings else {})}
     try:
-        write_json(Path(out) / FILE, record)
-    except InputError:  # the disk is full
-        raise
+        plain = json.loads(json.dumps(asked, allow_nan=False))
     except (TypeError, ValueError):  # a rule or a sampler of the user's own; a number that JSON does not have
         return
+    if asked_of(Path(out)) != plain:  # a run that goes on is left as it is
+        write_json(Path(out) / FILE, {"format": 1, **plain})
 
 
 def _same(value: Any, usual: Any) -> bool:
