@@ -157,9 +157,9 @@ def discover(
     with ExitStack() as stack:
         tell = stack.enter_context(listening(progress))
         folder = None if out is None else stack.enter_context(open_run(out, prepared.identity()))
+        session = Session(problem, folder, tell)
         if out is not None:
             keep_asked(out, data, said, settings, discover)
-        session = Session(problem, folder, tell)
         if is_cluster(jobs):
             run_on_cluster(session, jobs)
         elif jobs > 1 and len(session.waiting) > 1:

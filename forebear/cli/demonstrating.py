@@ -25,6 +25,7 @@ report/      the laws of the page
 report.html  the page: answer, graph, evidence, and the laws to play with
 graph.png    the graph, and how the noise-to-signal ratio rises as inputs are removed
 run.json     the settings
+asked.json   what was asked of which file
 pieces/      finished parts of the run, from which an interrupted one resumes
 """
 
