@@ -251,6 +251,7 @@ def test_a_hostile_column_name(page: Browser, up: Running) -> None:
     assert page.run("document.querySelectorAll('main script, main img').length") == 0
 
 
+@pytest.mark.slow
 def test_compare_two(page: Browser, up: Running) -> None:
     names = [up.start("hostile.csv", {**QUICK, "candidates": ["a", "c"], "seed": seed}) for seed in (1, 2)]
     for name in names:
