@@ -14,7 +14,7 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).parents[2] / "tests" / "support"))
 from browser import Browser, find_browser
 
-_RUN = """axe.run(document).then(({ violations, passes, incomplete }) => ({
+RUN = """axe.run(document).then(({ violations, passes, incomplete }) => ({
   passes: passes.length, unsure: incomplete.map(({ id }) => id),
   violations: violations.map(({ id, impact, nodes }) => ({ id, impact, nodes: nodes.length })) }))"""
 
@@ -26,7 +26,7 @@ def findings(browser: Browser, axe: str, page: Path, width: int, scheme: str) ->
     browser.open(page)
     browser.run("document.querySelectorAll('details').forEach((details) => { details.open = true; })")
     browser.call("Runtime.evaluate", expression=axe)
-    return {"page": page.stem, "width": width, "scheme": scheme, **browser.run(_RUN)}
+    return {"page": page.stem, "width": width, "scheme": scheme, **browser.run(RUN)}
 
 
 def main(axe: Path, pages: list[Path]) -> None:

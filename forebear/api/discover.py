@@ -9,6 +9,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any
 
+from forebear.api.asked import keep_asked
 from forebear.api.found import Found
 from forebear.api.slips import check_slips
 from forebear.data.checked import TableUse
@@ -120,6 +121,7 @@ def discover(
     >>> found.ancestors
     {'y': ('b',)}
     """
+    said = dict(locals())
     started = perf_counter()
     check_slips(settings, targets)
     if isinstance(data, Lagged):
@@ -156,6 +158,8 @@ def discover(
         tell = stack.enter_context(listening(progress))
         folder = None if out is None else stack.enter_context(open_run(out, prepared.identity()))
         session = Session(problem, folder, tell)
+        if out is not None:
+            keep_asked(out, data, said, settings, discover)
         if is_cluster(jobs):
             run_on_cluster(session, jobs)
         elif jobs > 1 and len(session.waiting) > 1:

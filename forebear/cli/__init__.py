@@ -277,6 +277,24 @@ def update(
     run_update(twin, learning, out, json)
 
 
+@app.command(epilog=examples.STUDIO)
+def studio(
+    out: opt.StudioOut = Path("forebear-studio"),
+    folder: opt.Folder = None,
+    port: opt.Port = None,
+    host: opt.Host = "127.0.0.1",
+    allow_host: opt.AllowHost = None,
+    browser: opt.Browser = True,
+) -> None:
+    """The same without typing: from a file to a report on a page of this machine alone.
+
+    Runs are kept in run folders, which the other commands take as well; Ctrl-C ends it.
+    """
+    from forebear.cli.studying import run_studio
+
+    run_studio(out, folder or (), host, port, allow_host or (), browser)
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; the status is 0 done, 1 failed, 2 bad input, 130 interrupted."""
     for stream in (sys.stdout, sys.stderr):

@@ -145,3 +145,9 @@ Timeout = Annotated[str, Option(metavar="SECONDS", help="For one request, from i
 Queue = Annotated[str, Option(metavar="N", help="Requests taken in at a time; others are told to come again.")]
 TogetherMost = Annotated[str, Option(metavar="N", help="Requests computed together; 1: each alone.")]
 Reload = Annotated[bool, Option("--reload", help="Read a twin again when its folder holds another one.")]
+
+StudioOut = Annotated[Path, Option("--out", metavar="DIR", help="Where uploads and runs are kept.")]
+Folder = Annotated[
+    list[Path] | None,
+    Option(metavar="DIR", help="Files may be chosen from it; default: the folder you are in.", show_default=False),
+]

@@ -25,6 +25,7 @@ report/      the laws of the page
 report.html  the page: answer, graph, evidence, and the laws to play with
 graph.png    the graph, and how the noise-to-signal ratio rises as inputs are removed
 run.json     the settings
+asked.json   what was asked of which file
 pieces/      finished parts of the run, from which an interrupted one resumes
 """
 
@@ -62,7 +63,7 @@ def _clear(out: Path) -> None:
     if out.is_dir() and any(out.iterdir()) and not (out / _MARK).is_file():
         raise InputError(f"--out {out}: holds files that are not from a demo: choose another folder")
     try:
-        for name in ("found.json", "data.safetensors", "run.json", "graph.png", "report.html"):
+        for name in ("found.json", "data.safetensors", "run.json", "asked.json", "graph.png", "report.html"):
             (out / name).unlink(missing_ok=True)
         for name in ("pieces", "twin", "twins", "report"):
             shutil.rmtree(out / name, ignore_errors=True)

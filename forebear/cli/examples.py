@@ -70,3 +70,9 @@ SERVE = f"""{_HEAD}
   forebear serve runs/pump runs/fan --port 8000 --token-file token.txt --no-browser
   forebear serve run --max-rows 100 --queue 16 --reload
 """
+
+STUDIO = f"""{_HEAD}
+  forebear studio
+  forebear studio --out plant --folder /data/plant --folder ~/tables
+  forebear studio --port 0 --no-browser
+"""

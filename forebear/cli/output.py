@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from forebear.errors import InputError
+from forebear.run.failures import failure_line
 from forebear.run.interrupt import saying
 from forebear.storage.files import check_output
 
@@ -172,10 +173,8 @@ def long_work(out: Path | None, again: str) -> Iterator[None]:
             yield
     except KeyboardInterrupt:
         raise Interrupted(interrupted()) from None
-    except FloatingPointError as error:
-        raise Failed(f"{error}: lower the rate (--set rate=1e-3), or rescale wild columns") from None
-    except MemoryError:
-        raise Failed("out of memory: lower --set distilled=2000, or use fewer rows") from None
+    except (FloatingPointError, MemoryError) as error:
+        raise Failed(str(failure_line(error))) from None
 
 
 class Interrupted(Exception):

@@ -15,11 +15,12 @@ from forebear.discovery.path import Path
 from forebear.discovery.verdict import contradicted
 from forebear.errors import InputError, listed, near_miss
 from forebear.storage.files import read_json, write_json
+from forebear.storage.folder import RESULT
 from forebear.storage.records import RecordError, from_record, to_record
 
 FORMAT = 2
 """of a saved record; a newer one is refused"""
-RECORD_FILE = "found.json"
+RECORD_FILE = RESULT
 
 
 @dataclass(frozen=True)

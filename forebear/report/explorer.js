@@ -29,8 +29,11 @@ const explorer = (() => {
     return plain === "" ? NaN : Number(plain);
   }
 
-  function control(column, changed) {
-    const id = "input-" + columns.indexOf(column);
+  // Views of the same values, on one target and on all: where one moves a slider the other follows.
+  const views = {};
+
+  function control(column, changed, prefix = "input") {
+    const id = `${prefix}-${columns.findIndex(({ name }) => name === column.name)}`;
     const name = el("label", { for: id }, broken(column.name),
       column.unit && el("span", { class: "unit" }, " " + column.unit));
     if (column.widget === "choices") {
@@ -336,8 +339,8 @@ const explorer = (() => {
     } }, "Pin this setting");
     const reset = el("button", { type: "button", onclick: () => {
       for (const column of law.columns) values[column.name] = column.start;
-      sliders.replaceChildren(...law.columns.map((column) => control(column, redraw)));
-      now();
+      views.one();
+      views.all?.();
     } }, "Back to typical values");
 
     function now() {
@@ -356,8 +359,12 @@ const explorer = (() => {
     function redraw() {
       if (waiting) return;
       waiting = true;
-      requestAnimationFrame(() => { waiting = false; now(); });
+      requestAnimationFrame(() => { waiting = false; now(); views.all?.(); });
     }
+    views.one = () => {
+      sliders.replaceChildren(...law.columns.map((column) => control(column, redraw)));
+      now();
+    };
     const sliders = el("div", { class: "sliders" }, law.columns.map((column) => control(column, redraw)));
     if (!law.columns.length) sliders.append(el("p", {}, "No input shapes this target: its law is always the same."));
     now();
@@ -374,5 +381,5 @@ const explorer = (() => {
     : "This result was saved without its table, so no twin could be fitted. Discover again, or pass a twin: " +
       "found.report(\"report.html\", twin=twin).");
 
-  return { build, values, read };
+  return { build, control, values, views, read };
 })();

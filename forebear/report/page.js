@@ -253,6 +253,7 @@
   // Of a single target the graph says no more than the sentence: it stands behind the evidence.
   if (data.targets.length === 1) document.getElementById("others").before(document.getElementById("graph"));
   if (!data.explorer) graph();
+  if (data.targets.length > 1 && forebear.twin) document.getElementById("detail").before(overview.fold(select));
   if (first) select(first.name);
   if (data.explorer) document.body.classList.add("in-cell");
   else {

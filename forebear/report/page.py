@@ -16,7 +16,7 @@ from forebear.report.evidence import LawEvidence
 from forebear.storage.files import check_output, write_bytes
 
 ENDINGS = (".html", ".htm")
-_SCRIPTS = ("law.js", "charts.js", "fan.js", "explorer.js", "graph.js", "evidence.js", "page.js")
+_SCRIPTS = ("law.js", "charts.js", "fan.js", "explorer.js", "overview.js", "graph.js", "evidence.js", "page.js")
 # What would end the block of data, or break a line of script, in some reader or other.
 _ESCAPES = {ord(sign): f"\\u{ord(sign):04x}" for sign in "<>&\u2028\u2029"}
 
@@ -45,7 +45,7 @@ def page(
     first: str | None = None,
 ) -> str:
     """The page as text, with the `first` target selected; of an `explorer`, answers and sliders alone."""
-    style = _part("page.css")
+    style = _part("base.css") + _part("page.css")
     scripts = [_part(name) for name in _SCRIPTS]
     policy = "; ".join(
         [

@@ -65,6 +65,8 @@ class RunFolder:
 
 
 _RECORD = "run.json"
+RESULT = "found.json"
+"""the result of a finished run, in its folder"""
 
 
 def check_run(folder: Path, settings: dict[str, Any]) -> bool:

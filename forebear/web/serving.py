@@ -201,9 +201,12 @@ def browser_file(address: str, folder: Path | None = None) -> Iterator[Path]:
     """A file that leads a browser to an address, which others could read from the list of processes.
 
     Arguments:
-        folder: where to make it; a browser in a sandbox cannot read every folder. Default: that of temporary files.
+        folder: where to make it, for this server alone; a browser in a sandbox cannot read every folder. Default:
+            that of temporary files.
     """
     place = Path(tempfile.gettempdir()) if folder is None else folder
+    for old in [] if folder is None else folder.glob(".forebear-open-*.html"):
+        old.unlink(missing_ok=True)  # of a server that was killed
     file = place / f".forebear-open-{secrets.token_hex(8)}.html"
     page = f'<!doctype html><meta charset="utf-8"><meta http-equiv="refresh" content="0;url={address}">'
     with open(file, "x", opener=lambda path, flags: os.open(path, flags, 0o600), encoding="ascii") as opened:

@@ -376,6 +376,7 @@ def test_demo_prints_the_graph_and_replaces_its_own_files(cli: Cli, monkeypatch:
         assert all(name in ran.out for name in ("wear", "torque_ripple", "vibration", str(Path("shown/graph.png"))))
         assert ran.out.endswith(f"{Path('shown/report.html')}\n")
         assert sorted(p.name for p in Path("shown").iterdir()) == [
+            "asked.json",
             "data.safetensors",
             "demo.txt",
             "found.json",

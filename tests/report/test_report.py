@@ -399,7 +399,7 @@ def test_nothing_in_the_data_is_markup(tmp_path: Path) -> None:
     body = text.split("</style>")[1]
     assert "hacked=1</" not in body and "<img" not in body and "\u2028" not in text and "\u2029" not in text
     # The blocks are those of the template and no others.
-    assert body.count("<script") == body.count("</script") == 8
+    assert body.count("<script") == body.count("</script") == 9
     for sign in "<>&\u2028\u2029":
         assert sign not in as_data({"x": sign})
 
@@ -410,7 +410,7 @@ def test_the_policy_allows_what_is_in_the_page_and_nothing_else(found: fb.Found,
     policy = html.unescape(re.findall(r'Content-Security-Policy" content="(.*?)"', text)[0])
     assert policy.startswith("default-src 'none'") and "unsafe" not in policy and "http" not in policy
     blocks = re.findall(r"<script>(.*?)</script>", text, re.S) + re.findall(r"<style>(.*?)</style>", text, re.S)
-    assert len(blocks) == 8
+    assert len(blocks) == 9
     for block in blocks:
         assert base64.b64encode(hashlib.sha256(block.encode()).digest()).decode() in policy
         assert "innerHTML" not in block and "insertAdjacentHTML" not in block and "document.write" not in block

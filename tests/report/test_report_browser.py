@@ -596,3 +596,21 @@ def test_targets_of_a_joint_law_are_drawn_together(tmp_path: Path) -> None:
         assert "Correlation" in browser.run("document.querySelector('.together').textContent")
         browser.screenshot(tmp_path / "joint.png")
         assert browser.problems == []
+
+
+def test_all_targets_follow_one_set_of_sliders(page: Page) -> None:
+    browser, twin, table = page
+    browser.run("document.querySelector('details.all-targets summary').click()")
+    browser.wait("document.querySelector('.overview tbody tr')")
+    assert browser.run("document.querySelectorAll('.overview tbody tr').length") == len(twin.targets)
+    browser.run(
+        "{ const box = document.querySelector(\".overview [aria-label='a, exact value']\"); box.value = '53,5'; "
+        "box.dispatchEvent(new Event('input')); }"
+    )
+    told = "[...document.querySelectorAll('.overview tbody tr')].find((r) => r.textContent.startsWith('y')).cells[2]"
+    median = browser.run("forebear.quantile('y', explorer.values, [0.5])[0]")
+    browser.wait(f"{told}.textContent === charts.fmt({json.dumps(median)})")
+    # The sliders of the target that is selected are where these are.
+    browser.wait("document.querySelector(\"#detail [aria-label='a, exact value']\").value === '53.5'")
+    ids = browser.run("[...document.querySelectorAll('[id]')].map((element) => element.id)")
+    assert len(set(ids)) == len(ids)

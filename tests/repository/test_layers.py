@@ -145,6 +145,7 @@ def test_kernel_takes_plain_arrays() -> None:
         ("stable_baselines3", {"envs", "control"}),
         ("sbx", {"control"}),
         ("uvicorn", {"web"}),
+        ("starlette", {"web", "studio", "serve"}),
     ],
 )
 def test_libraries_with_a_home(library: str, homes: set[str]) -> None:

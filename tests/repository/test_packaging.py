@@ -27,6 +27,8 @@ VERSIONS = ("3.11", "3.12", "3.13")
 # Asks for what each extra adds, and prints the answers; no extra is installed.
 _EXTRAS = """
 import numpy as np, pandas as pd, forebear as fb
+from pathlib import Path
+from forebear.cli.studying import run_studio
 from forebear.twin.dowhy import TwinMechanism
 table = pd.DataFrame(np.random.default_rng(0).normal(size=(200, 2)), columns=["a", "y"])
 quick = dict(steps=5, width=8, depth=1)
@@ -41,6 +43,7 @@ asked = {
     "control, lander": lambda: fb.systems.lander(),
     "control, reacher": lambda: fb.systems.reacher(),
     "dowhy": lambda: TwinMechanism(twin),
+    "web": lambda: run_studio(Path("studio"), (), "127.0.0.1", None, (), False),
 }
 for name, ask in asked.items():
     try:
@@ -65,7 +68,7 @@ def test_every_extra_is_told_where_it_is_asked_for() -> None:
     told = "\n".join(file.read_text(encoding="utf-8") for file in (ROOT / "forebear").rglob("*.py"))
     named = set(re.findall(r"forebear\[([a-z0-9]+)\]", told))
     assert named <= set(PROJECT["optional-dependencies"])
-    assert {"parquet", "onnx", "control", "sb3", "dowhy"} <= named
+    assert {"parquet", "onnx", "control", "sb3", "dowhy", "web"} <= named
 
 
 def test_versions_of_what_make_installs_are_pinned() -> None:
@@ -99,8 +102,11 @@ def test_wheel_and_archive_hold_what_they_should(built: Path) -> None:
         "py.typed",
         "examples/rig.csv",
         "report/page.html",
+        "report/base.css",
         "report/page.css",
         "report/law.js",
+        "studio/page/index.html",
+        "studio/page/main.js",
         "twin/c/fmu.c",
     ]
     assert [name for name in expected if f"forebear/{name}" not in names] == []
@@ -181,7 +187,7 @@ def test_the_wheel_works_without_extras_and_says_what_they_add(version: str, bui
     told = dict(line.split(" -> ", 1) for line in run("python", "-c", _EXTRAS).splitlines())
     for name, line in told.items():
         assert f"forebear[{name.partition(',')[0]}]" in line, f"{name}: {line}"
-    assert len(told) == 7 and (tmp_path / "report.html").is_file()
+    assert len(told) == 8 and (tmp_path / "report.html").is_file()
     _discover_sample_and_report(run, tmp_path)
     for command in ("reproduce", "bench"):
         line = run("forebear", command, "--list", status=2)

@@ -62,6 +62,8 @@ class Browser:
         self._number, self._buffer, self._session = 0, b"", None
         self.problems: list[str] = []
         """uncaught errors, console errors and requests that left the page"""
+        self.own = "file:"
+        """how addresses begin that are no problem"""
         try:
             self._attach()
             self.size(width, height)
@@ -131,13 +133,19 @@ class Browser:
             self.problems.append(f"{details['entry']['text']} {details['entry'].get('url', '')}")
         elif method == "Network.requestWillBeSent":
             url = details["request"]["url"]
-            if not url.startswith(("file:", "data:", "blob:", "about:")):
+            if not url.startswith((self.own, "data:", "blob:", "about:")):
                 self.problems.append(f"asked for {url}")
 
     def open(self, file: Path) -> None:
         """Load a page and wait until its scripts have run."""
         self.call("Page.navigate", url=file.resolve().as_uri())
         self.wait("document.readyState === 'complete' && location.protocol === 'file:'")
+
+    def visit(self, url: str) -> None:
+        """Load a page of a server, from which everything that is loaded then has to come."""
+        self.own = "/".join(url.split("/")[:3])
+        self.call("Page.navigate", url=url)
+        self.wait(f"document.readyState === 'complete' && location.origin === {json.dumps(self.own)}")
 
     def run(self, script: str) -> Any:
         """The value of a JavaScript expression; a promise is waited for."""
