@@ -10,7 +10,18 @@ import pytest
 
 from forebear.cli import main
 
-_COMMANDS = ("demo", "check", "discover", "sample", "report", "export", "monitor")
+_COMMANDS = (
+    "demo",
+    "check",
+    "discover",
+    "sample",
+    "report",
+    "export",
+    "monitor",
+    "serve",
+    "update",
+    "studio",
+)
 _ELSEWHERE = ("reproduce", "bench")
 """of another package of this repository; offered whether it is installed or not"""
 # Ends with a list of what was loaded, on standard error.
