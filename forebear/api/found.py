@@ -429,7 +429,7 @@ class Found:
         >>> table["y"] = 10 * table["b"] + rng.normal(size=500)
         >>> quick = {"steps": 400, "width": 16, "depth": 2}
         >>> found = fb.discover(table, "y", rule=lambda path: ["b"], distilled=200, folds=1, **quick)
-        >>> found.sentences(found.twin(**quick))["y"].startswith("b moves y")
+        >>> found.sentences(found.twin(**quick))["y"].startswith("b raises y")
         True
         """
         from forebear.api.fans import sentences

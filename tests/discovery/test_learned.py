@@ -114,7 +114,7 @@ def test_predictions_come_from_the_other_part_of_the_rows() -> None:
 def test_trees_of_a_part_have_not_seen_it() -> None:
     rng = np.random.default_rng(5)
     x, parts = rng.normal(size=(600, 2)), rng.integers(0, 2, 600)
-    latents, _ = cleared(rng.normal(size=1_000))
+    latents, _ = cleared(rng.normal(size=600))
     probe = LearnedProbe.fit(latents, x, parts)
     other = latents.copy()
     other[parts == 0] = 7.0

@@ -103,6 +103,12 @@ def _level(rows: Sequence[Row]) -> Iterable[Dot]:
         yield Dot(row["what"], "", row["below_0.05"], low, high)
 
 
+def _words(which: str) -> Callable[[Sequence[Row]], Iterable[Dot]]:
+    """The three words of `regimes` on laws that changed, or did not: each a series of counts."""
+    words = {"same": "the same", "changes": "changes", "cannot_tell": "cannot tell"}
+    return _several(*((f"{which}_{key}", word) for key, word in words.items()))
+
+
 def _several(*fields: tuple[str, str]) -> Callable[[Sequence[Row]], Iterable[Dot]]:
     """Several numbers of each row, each a series."""
     return lambda rows: [
@@ -191,6 +197,42 @@ CHARTS: Mapping[str, tuple[Panel, ...]] = {
     "monitor": (
         Panel(_each(_share("alarms")), "share of false alarms", mark=0.05),
         Panel(_each(_share("found")), "share of changes that were found", ends=(0, 1)),
+    ),
+    "update": (
+        Panel(
+            _several(
+                ("before_new", "before"),
+                ("update_new", "updated"),
+                ("refit_all_new", "fitted on all rows"),
+                ("refit_new_new", "fitted on new rows"),
+            ),
+            "CRPS on new rows, above the true law's as a share",
+        ),
+        Panel(
+            _several(
+                ("before_old", "before"),
+                ("update_old", "updated"),
+                ("refit_all_old", "fitted on all rows"),
+                ("refit_new_old", "fitted on new rows"),
+            ),
+            "the same on old rows, where their law still holds",
+        ),
+    ),
+    "regimes": (
+        Panel(_words("unchanged"), "answers on laws that are the same"),
+        Panel(_words("changed"), "answers on laws that are not"),
+    ),
+    "stress": (
+        Panel(_several(("truth", "truth"), ("mean", "mean of the estimates")), "probability", log=True),
+        Panel(_several(("times_fewer", "")), "times fewer trajectories than brute force", log=True, mark=1.0),
+    ),
+    "constraints": (
+        Panel(_each("violating"), "share of trials that left the limits", ends=(0, 1)),
+        Panel(_each("times_nominal"), "cost, in multiples of that without limits", mark=1.0),
+    ),
+    "serve": (
+        Panel(_each("per_second"), "requests per second", log=True),
+        Panel(_several(("median_ms", "median"), ("p99_ms", "99th percentile")), "milliseconds", log=True),
     ),
 }
 """file `bench-NAME.json` -> what is drawn of it; files of a single number have none"""
