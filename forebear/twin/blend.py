@@ -284,13 +284,14 @@ class BlendLaw(TwinLaw):
             # Often one row is asked about many times, as for a density: it is answered once.
             different, place = np.unique(features[rows], axis=0, return_inverse=True)
             for i in range(self.latents):
-                yield self.tabled(rows, i, self.values(different, i)[place])
+                yield self.tabled(rows, i, self.lines(different, i)[place])
 
-    def values(self, features: Float[np.ndarray, "rows features"], target: int) -> Float[np.ndarray, "rows points"]:
-        """The law of one target as a table in the units of the data."""
-        return self.blends[target].table(features) * self.scale[target] + self.centre[target]
+    def lines(self, features: Float[np.ndarray, "rows features"], target: int) -> Float[np.ndarray, "rows 2 points"]:
+        """The law of one target as a table at each row: latents, and values in the units of the data."""
+        blend = self.blends[target]
+        values = blend.table(features) * self.scale[target] + self.centre[target]
+        return np.stack([blend.latents(features), values], axis=1)
 
-    def tabled(self, rows: slice, target: int, values: Float[np.ndarray, "rows points"]) -> Tabled:
-        """Values of some rows with the latents that they stand at."""
-        latents = np.broadcast_to(straightened(self.blends[target].knots, MIXED), values.shape)
-        return Tabled(rows, target, latents, values)
+    def tabled(self, rows: slice, target: int, lines: Float[np.ndarray, "rows 2 points"]) -> Tabled:
+        """The lines of some rows, and whose they are."""
+        return Tabled(rows, target, lines[:, 0], lines[:, 1])

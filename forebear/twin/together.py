@@ -146,13 +146,13 @@ class Together:
         features = [(law.encoder.single(ask.x),) for ask in asks]
 
         def tables(rows: np.ndarray) -> np.ndarray:
-            return np.stack([law.values(rows, i) for i in range(law.latents)], axis=1)
+            return np.stack([law.lines(rows, i) for i in range(law.latents)], axis=1)
 
-        return [_read(law, ask, values) for ask, values in zip(asks, self._in_tiles(tables, features), strict=True)]
+        return [_read(law, ask, lines) for ask, lines in zip(asks, self._in_tiles(tables, features), strict=True)]
 
 
-def _read(law: BlendLaw, ask: Ask, values: np.ndarray) -> np.ndarray:
-    tabled = [law.tabled(slice(0, len(ask.x)), i, values[:, i]) for i in range(law.latents)]
+def _read(law: BlendLaw, ask: Ask, lines: Float[np.ndarray, "rows targets 2 points"]) -> np.ndarray:
+    tabled = [law.tabled(slice(0, len(ask.x)), i, lines[:, i]) for i in range(law.latents)]
     if ask.kind == "push":
         return law.pushed(tabled, ask.at)
     return law.pulled(tabled, ask.at)[0] if ask.kind == "pull" else law.density(tabled, ask.at)

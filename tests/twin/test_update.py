@@ -165,14 +165,21 @@ def test_other_laws_learn_on_too(kind: str, twin: fb.Twin) -> None:
     assert updated.update(_two(300, 25, 0.8)).provenance[-1].before == updated.provenance[-1].fingerprint
 
 
-@pytest.mark.slow
-def test_a_blend_learns_on_and_is_saved(tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def blend() -> fb.Twin:
     table = read_columns(rig(400, 0), "the table", ["a", "b", "c", "y"])
     settings = TwinSettings.resolve({"test": 0.2})
-    made = fit_twin(table, {"y": ["a", "b"]}, joint=False, settings=settings, seed=0)
-    updated = made.update(rig(300, 26, lambda t: 0.8))
-    new = rig(800, 27, lambda t: 0.8)
-    assert score(updated, new) < 0.6 * score(made, new)
+    return fit_twin(table, {"y": ["a", "b"]}, joint=False, settings=settings, seed=0)
+
+
+def test_a_blend_learns_on(blend: fb.Twin) -> None:
+    updated, new = blend.update(rig(300, 26, lambda t: 0.8)), rig(800, 27, lambda t: 0.8)
+    assert score(updated, new) < 0.6 * score(blend, new)
+
+
+@pytest.mark.slow
+def test_a_blend_that_has_learned_is_saved_and_goes_on(blend: fb.Twin, tmp_path: Path) -> None:
+    updated, new = blend.update(rig(300, 26, lambda t: 0.8)), rig(800, 27, lambda t: 0.8)
     assert updated.monitor(new).verdict == "holds"
     updated.save(tmp_path / "twin")
     back = fb.load_twin(tmp_path / "twin")
