@@ -156,6 +156,7 @@ CHARTS: Mapping[str, tuple[Panel, ...]] = {
     "pipeline": _EXACT,
     "selection": (Panel(_selection, "share of exact sets", ends=(0, 1)),),
     "trust": _KINDS,
+    "trust-new-seed": _KINDS,
     "unseen": _KINDS,
     "pruning": (Panel(_pruned, "CRPS of the pruned law over that of the full one, less 1", mark=0.0),),
     "level": (Panel(_level, "share of p-values below 0.05; the bars are where it may lie by chance", mark=0.05),),

@@ -12,6 +12,7 @@ TITLES: Mapping[str, str] = {
     "pipeline": "Every system with a known graph",
     "selection": "What is found, beside other selectors",
     "trust": "Exact sets and honest verdicts",
+    "trust-new-seed": "The same kinds of table, drawn anew",
     "unseen": "Kinds of table that nobody had looked at",
     "pruning": "What pruning costs on real tables",
     "level": "Do p-values hold their level?",
