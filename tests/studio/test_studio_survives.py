@@ -174,6 +174,7 @@ def test_a_file_that_changes_is_told(up: Running) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:os.fork:RuntimeWarning")  # another test of this process may have loaded JAX
 @pytest.mark.skipif(os.name == "nt", reason="there is no such limit there")
 def test_a_full_disk_is_one_line_and_nothing_is_half_written(folder: Path) -> None:
     def little_room() -> None:
