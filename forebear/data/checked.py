@@ -77,7 +77,8 @@ class TableUse:
         if self.missing == "drop" and self.used < self.rows and not self.sample:
             parts.append(f"Rows with a gap were left out: {self.used:,} of {self.rows:,} remain.")
         if self.missing == "model" and self.gaps:
-            parts.append(f"{self.gaps:,} cells are missing, which the laws take as such.")
+            cells = "1 cell is" if self.gaps == 1 else f"{self.gaps:,} cells are"
+            parts.append(f"{cells} missing, which the laws take as such.")
         if self.weights:
             worth = f"{self.used:,} rows are worth about {self.effective:,.0f} equal ones"
             parts.append(f"Rows count by '{self.weights}': {worth}.")
