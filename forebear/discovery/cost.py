@@ -67,6 +67,13 @@ class Cost(NamedTuple):
         """Whether pruning seems to cost something: the interval of a score lies above zero."""
         return self.log_loss.low > 0 or self.crps.low > 0
 
+    def seems_beyond(self, margin: float) -> bool:
+        """Whether pruning seems to cost as much as an input does that explains this share of what is left open: about
+        half the share, in nats of log density and as a part of the CRPS."""
+        least = margin / 2
+        by_log_loss = self.log_loss.low > 0 and self.log_loss.difference > least
+        return by_log_loss or (self.crps.low > 0 and self.crps.difference > least * self.full[1])
+
     @property
     def sure(self) -> bool:
         """Whether pruning costs something beyond doubt, by both scores."""

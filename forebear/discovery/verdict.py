@@ -50,12 +50,19 @@ def verdict_of(
     ]
     if structure.doubt:
         reasons.append(structure.doubt)
-    if cost is not None and cost.sure:
-        reasons.append(
-            f"the law on all candidates predicts held-out rows better, by {cost.crps.difference:.3g} of the target's "
-            "standard deviation (CRPS): see the cost of pruning"
-        )
+    if cost is not None and (cost.sure or cost.seems_beyond(margin)):
+        reasons.append(_lost(cost))
     return Verdict(CANNOT_TELL if reasons else CERTIFIED, tuple(reasons))
+
+
+def _lost(cost: Cost) -> str:
+    by_crps = cost.crps.low > 0
+    lost = cost.crps if by_crps else cost.log_loss
+    unit = "of the target's standard deviation (CRPS)" if by_crps else "in log score"
+    return (
+        f"the law on all candidates predicts held-out rows better, by {lost.difference:.2g} {unit}, 95% interval "
+        f"{lost.low:.2g} to {lost.high:.2g}: see the cost of pruning"
+    )
 
 
 # Independent rows that the rows of a table must be worth before an input is believed to matter, or not to.

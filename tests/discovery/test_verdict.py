@@ -116,19 +116,35 @@ def cost(log_loss: Difference, crps: Difference) -> Cost:
 
 
 SURE, UNSURE = Difference(0.1, 0.06, 0.14), Difference(0.1, -0.1, 0.3)
+SLIGHT = Difference(0.009, 0.006, 0.012)
+"""Surely there, and less than half the margin: in nats, and as a share of the CRPS of the law on all candidates."""
 
 
 @pytest.mark.parametrize(
-    ("log_loss", "crps", "costs"), [(SURE, SURE, True), (SURE, UNSURE, False), (UNSURE, SURE, False)]
+    ("log_loss", "crps", "costs"),
+    [
+        (SURE, SURE, True),
+        (SURE, UNSURE, True),
+        (UNSURE, SURE, True),
+        (UNSURE, UNSURE, False),
+        (SLIGHT, UNSURE, False),
+        (UNSURE, SLIGHT, False),
+        (SLIGHT, SLIGHT, True),
+    ],
 )
-def test_a_cost_that_both_scores_are_sure_of_speaks_against_the_set(
+def test_a_cost_beyond_the_margin_or_beyond_doubt_speaks_against_the_set(
     log_loss: Difference, crps: Difference, costs: bool
 ) -> None:
     verdict = told(cost=cost(log_loss, crps))
     assert (verdict.word == "cannot tell") == costs
-    assert (
-        not costs or "predicts held-out rows better, by 0.1 of the target's standard deviation" in verdict.reasons[0]
-    )
+    assert not costs or "the law on all candidates predicts held-out rows better" in verdict.reasons[0]
+
+
+def test_what_pruning_costs_is_said_in_the_score_that_shows_it() -> None:
+    [by_crps] = told(cost=cost(UNSURE, SURE)).reasons
+    assert "by 0.1 of the target's standard deviation (CRPS), 95% interval 0.06 to 0.14" in by_crps
+    [by_log_loss] = told(cost=cost(SURE, UNSURE)).reasons
+    assert "by 0.1 in log score, 95% interval 0.06 to 0.14" in by_log_loss
 
 
 def test_all_reasons_are_given() -> None:

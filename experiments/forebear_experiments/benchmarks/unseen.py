@@ -16,6 +16,7 @@ def run(
     out: str | Path | None = None,
 ) -> list[dict[str, Any]]:
     """One row per kind of table, then one of all kinds, then one per baseline; see `trust.run`."""
+    from forebear_experiments.benchmarks.support.varied_later import LATER
     from forebear_experiments.benchmarks.support.varied_unseen import UNSEEN
 
-    return trust.run(list(UNSEEN), seeds, baselines, jobs, out)
+    return trust.run([*UNSEEN, *LATER], seeds, baselines, jobs, out)

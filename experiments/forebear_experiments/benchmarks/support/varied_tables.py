@@ -10,6 +10,7 @@ from __future__ import annotations
 from forebear_experiments.benchmarks.support.varied import Kind
 from forebear_experiments.benchmarks.support.varied import VariedTable as VariedTable
 from forebear_experiments.benchmarks.support.varied_inputs import OF_INPUTS
+from forebear_experiments.benchmarks.support.varied_later import LATER
 from forebear_experiments.benchmarks.support.varied_order import ORDERED
 from forebear_experiments.benchmarks.support.varied_shapes import SHAPED
 from forebear_experiments.benchmarks.support.varied_targets import OF_TARGETS
@@ -19,5 +20,5 @@ KINDS: dict[str, Kind] = {
     name: Kind(name, draw) for kinds in (ORDERED, SHAPED, OF_TARGETS, OF_INPUTS) for name, draw in kinds.items()
 }
 """name -> the kind, which gives the table of a seed"""
-EVERY_KIND: dict[str, Kind] = {**KINDS, **UNSEEN}
+EVERY_KIND: dict[str, Kind] = {**KINDS, **UNSEEN, **LATER}
 """with those of `bench unseen`"""
