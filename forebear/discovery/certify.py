@@ -107,10 +107,7 @@ def certify_given(searched: CertificateSearch, sets: Sequence[frozenset[str]]) -
         for number, test in zip(again, closer, strict=True):
             test.examine(sets[number])
             searched.tests[number].take_over(test)
-    costs = [
-        cost_of_pruning(test, own, scored_structure(test, searched.flow))
-        for test, own in zip(searched.tests, sets, strict=True)
-    ]
+    costs = _costs(searched, sets)
     return [_certificate(searched, n, own, [own], costs[n]) for n, own in enumerate(sets)]
 
 
@@ -140,10 +137,7 @@ def certify_targets(
     searched.confirm()
     _look_closer(searched, best)
     context.tick("certify", _SEARCHED + (1 - _SEARCHED) * 0.8)
-    tests, flow = searched.tests, searched.flow
-    costs = [
-        cost_of_pruning(test, kept, scored_structure(test, flow)) for test, kept in zip(tests, best, strict=True)
-    ]
+    costs = _costs(searched, best)
     win_back(searched, best, costs)
     return [_certificate(searched, number, best[number], ends[number], costs[number]) for number in range(len(best))]
 
@@ -333,7 +327,7 @@ def _exchanged(
     return [
         ([name for name in candidates if name in best - other], [name for name in candidates if name in other - best])
         for other in others
-        if best - other
+        if best - other and other - best
     ]
 
 

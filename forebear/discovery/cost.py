@@ -21,16 +21,21 @@ class Difference(NamedTuple):
 
     @property
     def error(self) -> float:
-        """One standard error."""
+        """One standard error: of a normal law with an interval of this width."""
         return (self.high - self.low) / (2 * _INTERVAL)
 
-    def widened(self, error: float) -> Difference:
-        """With a standard error of another source in its interval.
+    def widened(self, error: float, freedom: float = np.inf) -> Difference:
+        """With a standard error of another source in its interval, which was estimated with so many degrees of
+        freedom: those of the sum are Satterthwaite's, and its quantile is Student's.
 
-        >>> round(Difference(1.0, 1.0 - 3 * 1.96, 1.0 + 3 * 1.96).widened(4.0).error, 6)
-        5.0
+        >>> three = Difference(1.0, 1.0 - 3 * 1.96, 1.0 + 3 * 1.96)
+        >>> round(three.widened(4.0).error, 6), round(three.widened(4.0, 2).error, 2)
+        (5.0, 6.61)
         """
-        beside = _INTERVAL * float(np.hypot(self.error, error))
+        if error == 0:
+            return self
+        total = float(np.hypot(self.error, error))
+        beside = total * _student(freedom * (total / error) ** 4)
         return Difference(self.difference, self.difference - beside, self.difference + beside)
 
     def costs(self, errors: float) -> bool:
@@ -79,8 +84,21 @@ class Cost(NamedTuple):
         """Whether pruning costs something beyond doubt, by both scores."""
         return self.log_loss.costs(SURE) and self.crps.costs(SURE)
 
+    def matters(self, margin: float) -> bool:
+        """Whether pruning costs something beyond doubt, or seems to cost more than the margin allows."""
+        return self.sure or self.seems_beyond(margin)
+
 
 _INTERVAL = 1.96
+
+
+def _student(freedom: float) -> float:
+    """The factor of a 95% interval with so many degrees of freedom."""
+    from scipy.stats import t
+
+    return _INTERVAL * float(t.ppf(0.975, freedom) / t.ppf(0.975, np.inf))
+
+
 # Standard errors by which a law must lose for the loss to be sure.
 SURE = 3.3
 # Stretches of ordered rows whose means are taken as independent.

@@ -50,7 +50,7 @@ def verdict_of(
     ]
     if structure.doubt:
         reasons.append(structure.doubt)
-    if cost is not None and (cost.sure or cost.seems_beyond(margin)):
+    if cost is not None and cost.matters(margin):
         reasons.append(_lost(cost))
     return Verdict(CANNOT_TELL if reasons else CERTIFIED, tuple(reasons))
 

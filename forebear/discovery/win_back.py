@@ -42,18 +42,47 @@ def win_back(searched: Searched, best: list[frozenset[str]], costs: list[Cost]) 
     doubtful = [number for number, cost in enumerate(costs) if cost.seems]
     if not doubtful:
         return
-    for number, cost in zip(doubtful, _dedicated(searched, doubtful, best), strict=True):
+    for number, cost in zip(doubtful, _dedicated(searched, doubtful, [best[n] for n in doubtful]), strict=True):
         costs[number] = cost._replace(curve=costs[number].curve)
     larger = list(best)
     for number in doubtful:
         if costs[number].sure:
             larger[number] = _won_back(searched.tests[number], best[number], searched.flow)
     changed = [number for number in doubtful if larger[number] != best[number]]
-    for number, cost in zip(changed, _dedicated(searched, changed, larger), strict=True):
+    for number, cost in zip(changed, _dedicated(searched, changed, [larger[n] for n in changed]), strict=True):
         if not cost.sure or cost.log_loss.difference < costs[number].log_loss.low:
-            best[number] = larger[number]
-            tests = searched.tests[number]
-            costs[number] = cost._replace(curve=_curve(tests, best[number]))
+            _settle(searched, number, larger[number], cost, best, costs)
+    for number in doubtful:
+        if _too_much(costs[number], searched.tests[number]):
+            _add_the_suspected(searched, number, best, costs)
+
+
+def _settle(
+    searched: Searched, number: int, kept: frozenset[str], cost: Cost, best: list[frozenset[str]], costs: list[Cost]
+) -> None:
+    """This set is the answer for a target."""
+    best[number], costs[number] = kept, cost._replace(curve=_curve(searched.tests[number], kept))
+
+
+# Removed candidates at most that are let in by their p-values.
+_MOST_SUSPECTED = 6
+
+
+def _add_the_suspected(searched: Searched, number: int, best: list[frozenset[str]], costs: list[Cost]) -> None:
+    """Let in removed candidates, those with the smallest p-values first, until pruning no longer seems to cost more
+    than the margin allows; none if that takes too many. Changes `best` and `costs`."""
+    tests, kept = searched.tests[number], best[number]
+    removed = sorted(tests.examine(kept).tests.items(), key=lambda item: item[1].p_value)[:_MOST_SUSPECTED]
+    sets = [kept.union(name for name, _ in removed[: count + 1]) for count in range(len(removed))]
+    for own, cost in zip(sets, _dedicated(searched, [number] * len(sets), sets), strict=True):
+        if not cost.matters(tests.tester.settings.margin):
+            return _settle(searched, number, own, cost, best, costs)
+
+
+def _too_much(cost: Cost, tests: SetTests) -> bool:
+    """Whether a cost that no score is sure of is one to win back. In a record of rows that hang together it is not:
+    there, any slow column makes the past easier to predict."""
+    return tests.tester.dependence is None and cost.matters(tests.tester.settings.margin)
 
 
 # Trainings of a law, and rows from which fewer will do. Two laws on the same inputs that differ only in where their
@@ -62,22 +91,23 @@ _TRAININGS, _FEWER, _ROWS_FOR_FEWER = 3, 2, 5_000
 
 
 def _dedicated(searched: Searched, numbers: Sequence[int], sets: Sequence[frozenset[str]]) -> list[Cost]:
-    """What laws trained for the sets of some targets alone lose against laws trained for all candidates."""
+    """What laws trained for sets, each of a target, lose against laws trained for all candidates of that target."""
     if not numbers:
         return []
     times = _FEWER if searched.flow.table.rows >= _ROWS_FOR_FEWER else _TRAININGS
     everything = [frozenset(searched.tests[number].tester.question.candidates) for number in numbers]
-    wanted = [*(sets[number] for number in numbers), *everything] * times
+    wanted = [*sets, *everything] * times
     laws = searched.look_again([*numbers, *numbers] * times, [frozenset[str]()] * len(wanted), wanted)
     count = len(numbers)
     return [
         _paired_cost(
-            laws[place :: 2 * count],
+            # A law on all candidates is not worse than itself: two trainings of it would differ by chance.
+            laws[(place if own != whole else count + place) :: 2 * count],
             laws[count + place :: 2 * count],
-            sets[number],
+            own,
             scored_structure(searched.tests[number], searched.flow),
         )
-        for place, number in enumerate(numbers)
+        for place, (number, own, whole) in enumerate(zip(numbers, sets, everything, strict=True))
     ]
 
 
@@ -160,9 +190,12 @@ def _paired_cost(
         _each(full, lambda t: t.tester.crps(everything)),
     )
     some = structure.take(np.searchsorted(tester.scored, tester.ranked))
+    freedom = 2.0 * (len(pruned) - 1)
     return Cost(
-        paired(own.mean(axis=0), whole.mean(axis=0), structure).widened(_training_error(own, whole)),
-        paired(own_crps.mean(axis=0), whole_crps.mean(axis=0), some).widened(_training_error(own_crps, whole_crps)),
+        paired(own.mean(axis=0), whole.mean(axis=0), structure).widened(_training_error(own, whole), freedom),
+        paired(own_crps.mean(axis=0), whole_crps.mean(axis=0), some).widened(
+            _training_error(own_crps, whole_crps), freedom
+        ),
         (_mean(own, own, structure), _mean(own_crps, own_crps, some)),
         (_mean(whole, own, structure), _mean(whole_crps, own_crps, some)),
         (),

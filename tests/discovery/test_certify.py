@@ -176,6 +176,37 @@ def test_pruning_that_costs_something_wins_back_what_was_near() -> None:
     assert certified(Near(needs("a"), loss={**worse, "a": 1.0, "ac": 1.0})).kept == ("a",)
 
 
+@pytest.mark.parametrize(
+    ("crps", "dependent", "kept"),
+    [
+        ({"a": 1.1, "ac": 1.1}, False, "ab"),  # b, which shows a little, wins it back
+        ({"a": 1.1, "ab": 1.1, "ac": 1.1}, False, "abc"),  # only all of them do
+        ({"a": 1.02, "ac": 1.02}, False, "a"),  # less than the margin allows
+        ({"a": 1.1, "ac": 1.1}, True, "a"),  # a slow column would tell the past
+    ],
+)
+def test_a_cost_beyond_the_margin_that_one_score_shows_is_won_back_by_what_is_suspected(
+    crps: dict[str, float], dependent: bool, kept: str
+) -> None:
+    class ByOneScore(Look):
+        dependence = SimpleNamespace(fewest=60.0, groups=None) if dependent else None
+
+        def test(self, kept: frozenset[str], z: np.ndarray) -> SetEvidence:
+            evidence = super().test(kept, z)
+            tests = {name: one._replace(p_value=0.02) if name == "b" else one for name, one in evidence.tests.items()}
+            return evidence._replace(tests=tests)
+
+        def log_scores(self, kept: frozenset[str], every: int = 1) -> np.ndarray:
+            return NOISE[::every]
+
+        def crps(self, kept: frozenset[str]) -> np.ndarray:
+            return crps.get("".join(sorted(kept)), 1.0) * (1 + 0.1 * NOISE)
+
+    certificate = certified(ByOneScore(needs("a")))
+    assert certificate.kept == tuple(kept)
+    assert all(reason.split()[0] != "would" for reason in certificate.verdict.reasons)
+
+
 def test_the_cost_and_the_curve_are_those_of_the_laws() -> None:
     loss = {"": 2.0, "a": 1.0, "b": 1.9, "ab": 0.9, "abc": 0.9}
     certificate = certified(Look(needs("ab"), loss=loss))

@@ -56,6 +56,20 @@ def test_a_difference_costs_beyond_some_errors_and_only_when_it_is_positive() ->
     assert not paired(np.ones(50), np.ones(50), RowStructure()).costs(0.0)
 
 
+def test_few_trainings_widen_an_interval_as_few_rows_would() -> None:
+    """Two means of two trainings that differ by nothing but chance; rows tell them apart without error."""
+    rng = np.random.default_rng(0)
+    covers = []
+    for _ in range(2_000):
+        trainings = rng.normal(size=(2, 2))
+        error = float(np.sqrt(trainings.var(axis=1, ddof=1).sum() / 2))
+        apart = float(np.diff(trainings.mean(axis=1))[0])
+        found = Difference(apart, apart, apart).widened(error, 2)
+        covers.append(found.low <= 0 <= found.high)
+    assert 0.93 <= np.mean(covers) <= 0.975
+    assert Difference(1.0, 0.5, 1.5).widened(0.0, 2) == Difference(1.0, 0.5, 1.5)
+
+
 def test_one_row_cannot_decide_alone() -> None:
     scored = losses(np.array([-1.0, -1e9, -np.inf, np.nan, 2.0]))
     assert scored.tolist() == [1.0, 15.0, 15.0, 15.0, -2.0]
