@@ -73,13 +73,14 @@ Bench = Annotated[
 Splits = Annotated[str | None, Option(metavar="N", help="Real tables: so many splits of each.")]
 First = Annotated[str | None, Option(metavar="N", help="uci: from this split on (default: 0).")]
 Seconds = Annotated[str | None, Option(metavar="N", help="uci: begin nothing after so many seconds, and tell.")]
-Tables = Annotated[str | None, Option(metavar="A,B,…", help="Real tables: these alone.")]
+Tables = Annotated[str | None, Option(metavar="A,B,…", help="These tables alone.")]
 Methods = Annotated[str | None, Option(metavar="A,B,…", help="uci, laws: these methods alone.")]
 Workers = Annotated[str | None, Option(metavar="N", help="Real tables: processes that share the pieces.")]
 PiecesOut = Annotated[
     Path | None,
     Option(metavar="FILE", help="Real tables: finished pieces; the next run goes on from there."),
 ]
+Against = Annotated[str | None, Option(metavar="COMMIT", help="speed, regress: the version beside ours.")]
 TablesFolder = Annotated[Path | None, Option(metavar="DIR", help="Real tables: where they are.")]
 
 
@@ -136,6 +137,7 @@ def bench(
     seconds: Seconds = None,
     out: PiecesOut = None,
     data: TablesFolder = None,
+    against: Against = None,
     json: opt.Json = False,
 ) -> None:
     """Measure forebear on this machine."""
@@ -153,5 +155,6 @@ def bench(
             "workers": None if workers is None else parse_whole(workers, "--workers", 1),
             "out": out,
             "data": data,
+            "against": against,
         }
         run_bench(name, json, {option: value for option, value in asked.items() if value is not None})

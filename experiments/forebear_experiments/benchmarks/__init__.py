@@ -45,6 +45,8 @@ BENCHES = {
     "serve": "a served twin: requests per second and latency for 1 to 32 clients, and overload (three minutes)",
     "update": "what a twin that learns on gains on new rows and forgets of old ones, beside refitting (ten minutes)",
     "regimes": "whether laws said to change between regimes do, beside tests of residuals (half an hour)",
+    "speed": "whole discoveries on tables of five sizes, fresh and warm, beside version 0.1.0 (ten minutes)",
+    "regress": "the same beside the commit that stored the last figures: what got slower by a fifth (five minutes)",
     "cost": "seconds of certified selection beside those of the published rule (minutes)",
 }
 """name -> what it measures"""
@@ -54,6 +56,8 @@ WITH_OPTIONS = {
     "laws": (*_COMMON, "splits", "methods"),
     "conformal": (*_COMMON, "splits"),
     "corners": _COMMON,
+    "speed": ("tables", "against"),
+    "regress": ("tables", "against"),
 }
 """what the `run` of some takes that the command line can say"""
 

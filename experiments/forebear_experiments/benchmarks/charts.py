@@ -195,6 +195,17 @@ CHARTS: Mapping[str, tuple[Panel, ...]] = {
     "libraries": _SPEED,
     "libraries-16-cores": _SPEED,
     "cost": _SPEED,
+    "speed": (
+        Panel(
+            _several(
+                ("ratio", "warm"),
+                ("ratio_fresh", "in a fresh process"),
+                ("ratio_processor", "processor seconds, warm"),
+            ),
+            "times faster than version 0.1.0",
+            mark=1.0,
+        ),
+    ),
     "monitor": (
         Panel(_each(_share("alarms")), "share of false alarms", mark=0.05),
         Panel(_each(_share("found")), "share of changes that were found", ends=(0, 1)),
