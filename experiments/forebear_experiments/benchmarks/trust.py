@@ -55,11 +55,11 @@ def run(
     users would call them, and the projected covariance measure at most 5,000 of them.
     """
     from forebear_experiments.benchmarks.support.rivals import RIVALS
-    from forebear_experiments.benchmarks.support.varied_tables import EVERY_KIND, KINDS
+    from forebear_experiments.benchmarks.support.varied_tables import ASKED, KINDS
 
     for name in names or ():
-        if name not in EVERY_KIND:
-            raise InputError(f"there is no kind of table '{name}' in this benchmark. {near_miss(name, EVERY_KIND)}")
+        if name not in ASKED:
+            raise InputError(f"there is no kind of table '{name}' in this benchmark. {near_miss(name, ASKED)}")
     rivals = list(RIVALS) if baselines is True else list(baselines or ())
     for name in rivals:
         if name not in RIVALS:
@@ -119,10 +119,10 @@ def answer_piece(piece: tuple[str, int, str]) -> list[list[Any]] | None:
 
 def _ours(piece: tuple[str, int, str]) -> list[Answer]:
     import forebear
-    from forebear_experiments.benchmarks.support.varied_tables import EVERY_KIND
+    from forebear_experiments.benchmarks.support.varied_tables import ASKED
 
     name, seed, _ = piece
-    table = EVERY_KIND[name](seed)
+    table = ASKED[name](seed)
     found = forebear.discover(table.frame, targets=list(table.targets), seed=seed, **table.options)
     answers = []
     for target in table.targets:
@@ -134,10 +134,10 @@ def _ours(piece: tuple[str, int, str]) -> list[Answer]:
 
 def _rival(piece: tuple[str, int, str]) -> list[Answer]:
     from forebear_experiments.benchmarks.support.rivals import RIVALS, chosen_by
-    from forebear_experiments.benchmarks.support.varied_tables import EVERY_KIND
+    from forebear_experiments.benchmarks.support.varied_tables import ASKED
 
     name, seed, method = piece
-    table = EVERY_KIND[name](seed)
+    table = ASKED[name](seed)
     answers = []
     for target in table.targets:
         started = time.perf_counter()
@@ -148,9 +148,9 @@ def _rival(piece: tuple[str, int, str]) -> list[Answer]:
 
 
 def _failed(piece: tuple[str, int, str], error: str) -> list[Answer]:
-    from forebear_experiments.benchmarks.support.varied_tables import EVERY_KIND
+    from forebear_experiments.benchmarks.support.varied_tables import ASKED
 
-    table = EVERY_KIND[piece[0]](piece[1])
+    table = ASKED[piece[0]](piece[1])
     none = float("nan")
     return [Answer(target, (), False, none, table.undecidable, error=error) for target in table.targets]
 

@@ -7,6 +7,7 @@ any selection was run on them.
 
 from __future__ import annotations
 
+from forebear_experiments.benchmarks.support.planted import PLANTED
 from forebear_experiments.benchmarks.support.varied import Kind
 from forebear_experiments.benchmarks.support.varied import VariedTable as VariedTable
 from forebear_experiments.benchmarks.support.varied_inputs import OF_INPUTS
@@ -22,3 +23,5 @@ KINDS: dict[str, Kind] = {
 """name -> the kind, which gives the table of a seed"""
 EVERY_KIND: dict[str, Kind] = {**KINDS, **UNSEEN, **LATER}
 """with those of `bench unseen`"""
+ASKED: dict[str, Kind] = {**EVERY_KIND, **PLANTED}
+"""with those of `bench planted`, whose inputs are files of a user's"""
