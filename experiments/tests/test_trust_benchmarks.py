@@ -13,11 +13,12 @@ import pytest
 
 import forebear
 from forebear.errors import InputError
-from forebear_experiments.benchmarks import level, power, trust
+from forebear_experiments.benchmarks import level, planted, power, trust
 from forebear_experiments.benchmarks.support import resume
 from forebear_experiments.benchmarks.support.effects import EFFECTS, draw
 from forebear_experiments.benchmarks.support.level_tables import CLUSTER, SETTINGS, named_table
 from forebear_experiments.benchmarks.support.pcm import pcm
+from forebear_experiments.benchmarks.support.planted import BESIDE, LAWS, PLANTED, SLOW, SOURCES, check_sources, plant
 from forebear_experiments.benchmarks.support.rivals import RIVALS, chosen_by
 from forebear_experiments.benchmarks.support.suite import SUITE
 from forebear_experiments.benchmarks.support.varied import varied
@@ -61,6 +62,47 @@ def test_one_of_several_right_answers_is_right() -> None:
     table = KINDS["two copies"](0)
     assert table.accepts("y", {"first"}) and table.accepts("y", {"second"})
     assert not table.accepts("y", {"first", "second"}) and not table.accepts("y", set())
+
+
+REAL = all((BESIDE / source.file).is_file() for source in SOURCES.values())
+
+
+@pytest.mark.skipif(not REAL, reason=f"the tables whose inputs are used are not all in {BESIDE}")
+@pytest.mark.parametrize("name", PLANTED)
+def test_a_planted_law_has_real_inputs_two_of_which_act(name: str) -> None:
+    table, again = PLANTED[name](0), PLANTED[name](0)
+    pd.testing.assert_frame_equal(table.frame, again.frame)
+    (acting,) = table.accepted("y")
+    assert len(acting) == 2 and acting <= set(table.candidates("y"))
+    assert np.isfinite(table.frame.to_numpy(float)).all()
+    assert all(table.frame[column].nunique() > 1 for column in table.frame)
+
+
+@pytest.mark.parametrize("law", [*LAWS, SLOW])
+def test_both_inputs_of_a_planted_law_move_it_and_the_others_do_not(law: str) -> None:
+    """By the mean, the size and the square of what is left, given the other input."""
+    rng = np.random.default_rng(0)
+    inputs = pd.DataFrame(rng.gamma(2, size=(20_000, 3)), columns=pd.Index(["a", "b", "c"]))
+    table = plant(inputs, law, rng)
+    (acting,) = table.accepted("y")
+    (idle,) = set(inputs) - acting
+    # Products of the ranks of both: an interaction has them, and so has what each of them does alone.
+    ranks = inputs.rank(pct=True) - 0.5
+    y = table.frame["y"].rank(pct=True) - 0.5
+    moved = {name: max(abs(np.corrcoef(ranks[name], f)[0, 1]) for f in (y, np.abs(y), y**2)) for name in inputs}
+    assert moved[idle] < 0.03 < min(moved[name] for name in acting)
+
+
+def test_real_inputs_that_are_not_there_are_named(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="energydata.csv: no such file: planted laws need real inputs"):
+        check_sources(tmp_path)
+
+
+def test_planted_laws_are_asked_like_the_kinds_of_trust(calls: list[dict[str, Any]]) -> None:
+    if not REAL:
+        pytest.skip(f"the tables whose inputs are used are not all in {BESIDE}")
+    first, everything = planted.run(["wine, moves"], seeds=(0, 1), baselines=False)
+    assert first["what"] == "wine, moves" and first["of"] == everything["answers"] == len(calls) == 2
 
 
 def _plain(effect: float, seed: int) -> VariedTable:

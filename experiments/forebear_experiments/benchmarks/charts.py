@@ -81,7 +81,7 @@ def _selection(rows: Sequence[Row]) -> Iterable[Dot]:
 
 
 def _everything(rows: Sequence[Row]) -> Iterable[Dot]:
-    """The rows at the end of `trust` and `unseen`: all kinds of table together."""
+    """The rows at the end of `trust`, `unseen` and `planted`: all kinds of table together."""
     for row in rows:
         if row["what"].startswith("all kinds") and row.get("of"):
             method = row["what"].partition(": ")[2] or "forebear"
@@ -158,6 +158,7 @@ CHARTS: Mapping[str, tuple[Panel, ...]] = {
     "trust": _KINDS,
     "trust-new-seed": _KINDS,
     "unseen": _KINDS,
+    "planted": _KINDS,
     "pruning": (Panel(_pruned, "CRPS of the pruned law over that of the full one, less 1", mark=0.0),),
     "level": (Panel(_level, "share of p-values below 0.05; the bars are where it may lie by chance", mark=0.05),),
     "missing": (Panel(_each(_share("exact", "targets")), "share of exact sets", ends=(0, 1)),),

@@ -14,6 +14,7 @@ TITLES: Mapping[str, str] = {
     "trust": "Exact sets and honest verdicts",
     "trust-new-seed": "The same kinds of table, drawn anew",
     "unseen": "Kinds of table that nobody had looked at",
+    "planted": "Real inputs, drawn targets",
     "pruning": "What pruning costs on real tables",
     "level": "Do p-values hold their level?",
     "power": "How many rows small effects need",

@@ -99,7 +99,7 @@ def real_inputs(name: str, data: Path = BESIDE) -> pd.DataFrame:
     return frame.loc[:, ~frame.T.duplicated().to_numpy()]
 
 
-def _draw(name: str, law: Callable[..., np.ndarray], rng: Rng) -> VariedTable:
+def _draw(name: str, law: str, rng: Rng) -> VariedTable:
     source, whole = SOURCES[name], real_inputs(name)
     if source.rows is None:
         frame = whole
@@ -109,10 +109,14 @@ def _draw(name: str, law: Callable[..., np.ndarray], rng: Rng) -> VariedTable:
     else:
         frame = whole.iloc[rng.choice(len(whole), source.rows, replace=False)]
     frame = frame.reset_index(drop=True)
-    frame = frame.loc[:, frame.nunique() > 1]
-    acting = [str(column) for column in rng.choice(list(frame), 2, replace=False)]
-    a, b = (normal_scores(frame[column].to_numpy(float)) for column in acting)
-    return VariedTable(frame.assign(y=law(a, b, rng)), ("y",), {"y": frozenset(acting)})
+    return plant(frame.loc[:, frame.nunique() > 1], law, rng)
+
+
+def plant(inputs: pd.DataFrame, law: str, rng: Rng) -> VariedTable:
+    """A target beside some inputs, two of which act."""
+    acting = [str(column) for column in rng.choice(list(inputs), 2, replace=False)]
+    a, b = (normal_scores(inputs[column].to_numpy(float)) for column in acting)
+    return VariedTable(inputs.assign(y=_LAWS[law](a, b, rng)), ("y",), {"y": frozenset(acting)})
 
 
 def normal_scores(values: np.ndarray) -> np.ndarray:
@@ -127,8 +131,9 @@ def normal_scores(values: np.ndarray) -> np.ndarray:
     return (scores - scores.mean()) / scores.std()
 
 
-_PAIRS = [(name, law) for name in SOURCES for law in LAWS]
+_LAWS = {**LAWS, SLOW: _slow}
+_PAIRS = [*((name, law) for name in SOURCES for law in LAWS), ("house", SLOW)]
 PLANTED: dict[str, Kind] = {
-    f"{name}, {law}": Kind(f"{name}, {law}", partial(_draw, name, LAWS[law])) for name, law in _PAIRS
-} | {f"house, {SLOW}": Kind(f"house, {SLOW}", partial(_draw, "house", _slow))}
+    f"{name}, {law}": Kind(f"{name}, {law}", partial(_draw, name, law)) for name, law in _PAIRS
+}
 """name -> the kind, which gives the table of a seed"""

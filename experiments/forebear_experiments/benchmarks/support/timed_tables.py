@@ -41,7 +41,7 @@ def _appliances() -> Drawn:
             "(https://archive.ics.uci.edu) is that file"
         )
     # One of two equal columns, so that versions that refuse copies can be timed as well.
-    return pd.read_csv(APPLIANCES).drop(columns=["date", "rv2"]), ["Appliances"]
+    return pd.read_csv(APPLIANCES).drop(columns=["date", "rv2"], errors="ignore"), ["Appliances"]
 
 
 TABLES: dict[str, Callable[[], Drawn]] = {
