@@ -53,6 +53,7 @@ from forebear.twin.validate import Validation, validate
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from forebear.twin.stepper import Stepper
     from forebear.twin.watching import Watch
     from forebear.watch.result import Monitored
 
@@ -321,6 +322,26 @@ class Twin:
             return self.student.core()
         self.demand("networks", "core, for rollouts, environments and planners,")
         return self._core
+
+    def stepper(self) -> Stepper:
+        """The twin as a plain function of one row, for control loops: some tens of microseconds a draw.
+
+        Like `core`, but by numpy alone, and always of the distilled twin: of a twin that is not distilled its
+        student is made on the first call and kept. In a joint twin a student has latents of its own.
+
+        >>> import forebear as fb, numpy as np
+        >>> rng = np.random.default_rng(0)
+        >>> load = rng.normal(size=400)
+        >>> table = {"load": load, "y": load + rng.normal(size=400)}
+        >>> found = fb.discover(table, "y", seed=0, progress=False)
+        >>> step = found.twin(law="flow", steps=50).distil(rows=256, steps=50).stepper()
+        >>> step.inputs, step.targets, step(np.array([1.0]), rng.normal(size=step.latents)).shape
+        (('load',), ('y',), (1,))
+        """
+        from forebear.twin.stepper import Stepper
+
+        self.demand("pull", "stepper")
+        return Stepper(self.student)
 
     def distil(self, rows: int = 8_192, steps: int = 6_000, seed: int = 0, progress: bool | None = None) -> Twin:
         """A twin with the same methods whose ODE is replaced by one pass through a small network.

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from mixed import mixed_twin
 from native import STRICT, Law, compiler
 from quick import TINY
 from scipy.stats import kstest
@@ -19,44 +20,10 @@ from forebear.twin.counted import counted_latents
 from forebear.twin.plain_c import c_source
 from forebear.twin.twin import Twin
 
-INPUTS = ("load [kg]", "angle", 'kind */ of "it"', "on", "größe")
-TARGETS = ("y <&>", "rain", "count", "label")
-
-
-def _frame(rows: int = 600) -> pd.DataFrame:
-    rng = np.random.default_rng(0)
-    load, angle = rng.normal(3, 2, rows), rng.uniform(0, 360, rows)
-    table = pd.DataFrame({INPUTS[0]: load, INPUTS[1]: angle, INPUTS[2]: rng.choice(["r??/\\", "g\n", "ü"], rows)})
-    table["on"] = rng.random(rows) < 0.5
-    table["größe"] = 1e6 + rng.normal(size=rows)
-    table[TARGETS[0]] = load + np.cos(np.radians(angle)) + 0.3 * rng.normal(size=rows)
-    table["rain"] = np.maximum(0, rng.normal(size=rows) + 0.2 * load)
-    table["count"] = rng.poisson(np.exp(0.2 * load.clip(-3, 5)))
-    table["label"] = rng.choice(["u", "v", "w"], rows)
-    table.loc[rng.random(rows) < 0.1, INPUTS[0]] = np.nan
-    table.loc[rng.random(rows) < 0.1, INPUTS[2]] = None
-    return table
-
-
-def _fit(joint: bool) -> Twin:
-    found = fb.discover(
-        _frame(),
-        list(TARGETS),
-        candidates=list(INPUTS),
-        periodic={"angle": 360.0},
-        rule=lambda path: INPUTS,
-        sampler="gaussian",
-        distilled=40,
-        nugget=1.0,
-        lengthscale=1.0,
-        **TINY,
-    )
-    return found.twin(joint=joint, law="flow", **TINY)
-
 
 @pytest.fixture(scope="module", params=[False, True], ids=["separate", "joint"])
 def student(request: pytest.FixtureRequest) -> Twin:
-    return _fit(request.param).distil(rows=256, steps=60, progress=False)
+    return mixed_twin(request.param).distil(rows=256, steps=60, progress=False)
 
 
 def test_the_numbers_are_those_of_the_twin(student: Twin, tmp_path: Path) -> None:

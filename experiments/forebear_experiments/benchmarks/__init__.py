@@ -33,6 +33,7 @@ BENCHES = {
     "corners": "warnings, widening and coverage outside the data: real tables without an end or a corner (minutes)",
     "surrogate": "Lorenz-63 dx1: W1 of the flow and of kernel surrogates, beside the published table (ten minutes)",
     "twin": "coverage of twins, their distance to exact laws, and the speed of distilled ones (minutes)",
+    "latency": "one draw of a distilled twin in a Python loop: plain function, compiled core, sample (a minute)",
     "langevin": "stationary law and rate of well changes of a twin's trajectories in a double well (minutes)",
     "twin-ko": "Kraichnan-Orszag: W1 of pruned and full twins beside the published table (minutes)",
     "assimilate": "states of partly seen systems, beside the true model and the unpruned twin (ten minutes)",
