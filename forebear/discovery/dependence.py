@@ -222,6 +222,8 @@ def strengths(
     factors = np.maximum(np.outer(_variances(latents, squares), _variances(values, own_squares)), 1e-300)
     correlation = mean**2 / factors
     rows, of_freedom = np.full(t.shape, float(freedom)), np.full(t.shape, float(freedom))
+    if worth != 1.0:
+        of_freedom = np.minimum(of_freedom, _rows_behind(squares, own_squares))
     if dependence is not None:
         inflation = dependence.of(latents, values, cleared.memory)
         t, rows = t / np.sqrt(inflation.factor), rows / inflation.factor
@@ -233,6 +235,17 @@ def strengths(
     # What weights take is in the deviation of the product already.
     limit = np.where(rows < FEWEST, 1.0, upper_limit(t, rows / worth, of_freedom) * wider)
     return Strengths(statistic, correlation, np.minimum(limit, 1.0), rows)
+
+
+def _rows_behind(left: Float[np.ndarray, "rows left"], right: Float[np.ndarray, "rows right"]) -> np.ndarray:
+    """Degrees of freedom of the variance of weighted products, whose squares are those of `left` and `right`.
+
+    Few heavy rows carry it where weights are large: it has as many degrees of freedom as there are rows where
+    products are normal, and fewer the more their squares differ (Satterthwaite).
+    """
+    mean, squares = left.T @ right / len(left), (left**2).T @ right**2 / len(left)
+    spread = squares / np.maximum(mean**2, 1e-300) - 1
+    return np.maximum(2 * len(left) / np.maximum(spread, 1e-9), 1.0)
 
 
 def _variances(values: Float[np.ndarray, "rows some"], squares: Float[np.ndarray, "rows some"]) -> np.ndarray:
@@ -383,6 +396,8 @@ class HostTest:
             mean = weighted.T @ right / rows
             variance = np.maximum((weighted**2).T @ right**2 / rows - mean**2, 1e-300)
             t = np.sqrt(self.clear.freedom / self.clear.worth) * np.abs(mean) / np.sqrt(variance) * wanted
+            if self.clear.worth != 1.0:
+                t = normal_equivalent(t, _rows_behind(weighted**2, right**2))
             statistic, effective = self._pairs_in_rows(order, latents, left, right, t, cleared.memory, start)
             if statistic.max() > best.statistic:
                 i, j = np.unravel_index(int(np.argmax(statistic)), statistic.shape)
