@@ -291,6 +291,11 @@ def _largest(statistic: np.ndarray, among: np.ndarray) -> tuple[int, int]:
     return int(order), int(which)
 
 
+def _spread(values: Float[np.ndarray, "rows some"]) -> np.ndarray:
+    """Variances of columns, without holding their squares."""
+    return np.maximum(np.einsum("ij,ij->j", values, values) / len(values) - values.mean(axis=0) ** 2, 0.0)
+
+
 # A feature is gone if clearing leaves this share of its variance, which is about 1 unless a column has few values.
 LEAST_LEFT, LEAST_VARIANCE = 1e-8, 1e-4
 
@@ -299,7 +304,7 @@ def _clear(own: Features, clearing: Residualiser) -> tuple[Features, Int[np.ndar
     """Features cleared of the kept inputs, without those that these explain altogether: what is left of them is
     rounding. And the numbers of the features that are left."""
     cleared = clearing(own.values)
-    left, whole = _variances(cleared, cleared**2), _variances(own.values, own.values**2)
+    left, whole = _spread(cleared), _spread(own.values)
     alive = np.flatnonzero(left > LEAST_LEFT * np.maximum(whole, LEAST_VARIANCE))
     kept = cleared if len(alive) == cleared.shape[1] else cleared[:, alive]
     return Features(kept, None if own.memory is None else own.memory[alive], own.untold), alive
@@ -390,14 +395,15 @@ class HostTest:
         left, right = cleared.values[:, start : start + _AT_A_TIME], self.clear.plain(cleared.values[:, start:])
         left_owner, right_owner = owner[start : start + _AT_A_TIME], owner[start:]
         wanted = left_owner[:, None] < right_owner
-        best = NOTHING
+        best, squares = NOTHING, right**2
         for order in range(latents.shape[1]):
             weighted = latents[:, order, None] * left
             mean = weighted.T @ right / rows
-            variance = np.maximum((weighted**2).T @ right**2 / rows - mean**2, 1e-300)
+            np.square(weighted, out=weighted)
+            variance = np.maximum(weighted.T @ squares / rows - mean**2, 1e-300)
             t = np.sqrt(self.clear.freedom / self.clear.worth) * np.abs(mean) / np.sqrt(variance) * wanted
             if self.clear.worth != 1.0:
-                t = normal_equivalent(t, _rows_behind(weighted**2, right**2))
+                t = normal_equivalent(t, _rows_behind(weighted, squares))
             statistic, effective = self._pairs_in_rows(order, latents, left, right, t, cleared.memory, start)
             if statistic.max() > best.statistic:
                 i, j = np.unravel_index(int(np.argmax(statistic)), statistic.shape)
