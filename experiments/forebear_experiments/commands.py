@@ -72,7 +72,9 @@ Bench = Annotated[
 
 Splits = Annotated[str | None, Option(metavar="N", help="Real tables: so many splits of each.")]
 First = Annotated[str | None, Option(metavar="N", help="uci: from this split on (default: 0).")]
-Seconds = Annotated[str | None, Option(metavar="N", help="uci: begin nothing after so many seconds, and tell.")]
+Seconds = Annotated[
+    str | None, Option(metavar="N", help="uci, missing: begin nothing after so many seconds, and tell.")
+]
 Tables = Annotated[str | None, Option(metavar="A,B,…", help="These tables alone.")]
 Methods = Annotated[str | None, Option(metavar="A,B,…", help="uci, laws: these methods alone.")]
 Workers = Annotated[str | None, Option(metavar="N", help="Real tables: processes that share the pieces.")]

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from forebear.api.asked import command_line
 from forebear.data.checked import Checked
 from forebear.data.source import open_frame
-from forebear.data.survey import Roles, Survey, survey
+from forebear.data.survey import MODEL, Roles, Survey, survey
 from forebear.data.weights import check_weights
 from forebear.discovery.screen import AUTO, kept_of
+from forebear.discovery.structure import AUTO as STRUCTURE
 from forebear.discovery.structure import declared
 from forebear.errors import InputError
 
@@ -71,26 +72,50 @@ def check(
     found = survey(opened, roles, everything=True, most_inputs=most_inputs)
     if problems:
         found = Survey(found.source, found.rows, found.uses, (*problems, *found.problems), found.questions)
-    return Checked(found, next_command(data, found, targets, exclude, time, weights))
+    asked = {
+        "targets": targets,
+        "candidates": candidates,
+        "keep": keep,
+        "groups": groups,
+        "periodic": periodic,
+        "exclude": exclude,
+        "missing": None if missing == MODEL else missing,
+        "time": time,
+        "rows": None if rows == STRUCTURE else rows,
+        "weights": weights,
+    }
+    return Checked(found, next_command(data, found.source, asked))
 
 
-def next_command(
-    data: Any, found: Survey, targets: Any, exclude: Any, time: str | None, weights: str | None = None
-) -> str:
-    """The line that goes on from here: a command for a file, a call for a table in memory."""
-    named = [] if targets is None else [targets] if isinstance(targets, str) else [str(one) for one in targets]
-    out = [exclude] if isinstance(exclude, str) else [str(one) for one in exclude]
-    if isinstance(data, str | Path) or getattr(data, "source", "").endswith((".csv", ".parquet")):
-        words = ["forebear", "discover", found.source]
-        for name in named or ["TARGET"]:
-            words += ["--target", name]
-        for name in out:
-            words += ["--exclude", name]
-        words += [] if time is None else ["--time", time]
-        words += [] if weights is None else ["--weights", weights]
-        return shlex.join([*words, "--out", "run"])
-    shown = repr(named[0]) if len(named) == 1 else repr(named) if named else "targets=..."
-    more = "".join(
-        f", {name}={value!r}" for name, value in (("exclude", out), ("time", time), ("weights", weights)) if value
-    )
-    return f"fb.discover(table, {shown}{more})"
+def next_command(data: Any, source: str, asked: Mapping[str, Any]) -> str:
+    """The line that goes on from here: a command for a file, a call for a table in memory.
+
+    >>> next_command("a.csv", "a.csv", {"targets": "y", "candidates": ["x?"], "keep": ()})
+    "forebear discover a.csv --target y --candidate 'x?' --out run"
+    """
+    said = {name: value for name, value in asked.items() if value is not None and len(value)}
+    given = {name: value if name in _ONE else _plain(value) for name, value in said.items()}
+    if _is_file(data):
+        line = command_line(source, {"targets": ["TARGET"], **given}, "run")
+        if line is not None:
+            return line
+    targets = given.pop("targets", None)
+    shown = "..." if targets is None else repr(targets[0] if len(targets) == 1 else targets)
+    about = repr(source) if _is_file(data) else "table"
+    first = f"targets={shown}" if targets is None else shown
+    return f"fb.discover({', '.join([about, first, *(f'{name}={value!r}' for name, value in given.items())])})"
+
+
+# Arguments that are one word.
+_ONE = ("missing", "time", "rows", "weights")
+
+
+def _is_file(data: Any) -> bool:
+    return isinstance(data, str | Path) or getattr(data, "source", "").endswith((".csv", ".parquet"))
+
+
+def _plain(value: Any) -> Any:
+    """As a list or a mapping of lists, but for what is one word."""
+    if isinstance(value, Mapping):
+        return {key: _plain(one) for key, one in value.items()}
+    return [value] if isinstance(value, str) else value if isinstance(value, float) else [str(one) for one in value]

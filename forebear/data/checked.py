@@ -14,6 +14,7 @@ import pandas as pd
 from forebear.data.cells import CELL
 from forebear.data.survey import ColumnUse, Survey
 from forebear.data.weights import effective_rows
+from forebear.errors import listed
 
 USE_HEAD = ("column", "kind", "missing", "values", "use")
 """of the table that `Checked` prints"""
@@ -113,7 +114,7 @@ class Checked:
 
     @property
     def columns(self) -> pd.DataFrame:
-        """One row per column: kind, role, why, missing, distinct, range, resolution, copy_of."""
+        """One row per column: kind, role, why, missing, distinct, range, resolution, copy_of, mark."""
         return columns_frame(self.survey.uses)
 
     def to_dict(self) -> dict[str, Any]:
@@ -205,11 +206,19 @@ def _html_row(use: ColumnUse) -> str:
 
 
 def _tips(uses: Sequence[ColumnUse]) -> list[str]:
-    """What could be made of a timestamp."""
+    """What could be made of a timestamp, and what looks as if it stood for a gap."""
     times = [use.name for use in uses if use.kind == "timestamp" and use.role == "left out"]
-    if not times:
-        return []
-    return [f"time={times[0]!r} (--time) makes inputs of it: hour of day, day of week and year, trend."]
+    marked = [use for use in uses if use.mark is not None and use.role in ("target", "candidate", "kept")]
+    tips = []
+    if times:
+        tips.append(f"time={times[0]!r} (--time) makes inputs of it: hour of day, day of week and year, trend.")
+    for mark in dict.fromkeys(use.mark for use in marked):
+        names = listed([use.name for use in marked if use.mark == mark], 4)
+        tips.append(
+            f"{mark:.12g} lies far outside of all else in {names}: if it stands for no value, empty those cells, so "
+            "that they are gaps."
+        )
+    return tips
 
 
 def _next_html(command: str) -> str:

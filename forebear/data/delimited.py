@@ -25,6 +25,7 @@ from forebear.data.records import (
     open_text,
     pick_records,
 )
+from forebear.data.written import tidy
 from forebear.errors import InputError, listed
 from forebear.storage.memory import check_file
 
@@ -47,6 +48,8 @@ _MARKS = {codecs.BOM_UTF8: "utf-8-sig", codecs.BOM_UTF16_LE: "utf-16", codecs.BO
 _WESTERN = "cp1252"
 _NUMBER = r"[+-]?\d+{sign}\d+([eE][+-]?\d+)?"
 _WITH_POINT, _WITH_COMMA = (re.compile(_NUMBER.format(sign=sign)) for sign in (r"\.", ","))
+# Whole numbers of a file with decimal commas.
+_THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2}(\.\d{3})+")
 
 
 class Dialect(NamedTuple):
@@ -76,6 +79,7 @@ def read_delimited(path: Path, most: int | None = None, seed: int = 0) -> Delimi
         dialect = find_dialect(path)
         header = next(_lines(path, dialect.encoding, dialect.delimiter))
         _check_header(header, path)
+        _check_title(header, path, dialect.encoding)
         part, total = _part(path, dialect, most, seed)
         if part is None:
             check_file(path, _COPIES_OF_PACKED if is_packed(path) else _COPIES)
@@ -84,7 +88,11 @@ def read_delimited(path: Path, most: int | None = None, seed: int = 0) -> Delimi
             how = {"encoding": dialect.encoding, "sep": dialect.delimiter, "decimal": dialect.decimal}
             source: Any = path if part is None else BytesIO(part)
             cells = pd.read_csv(source, header=0, names=list(range(len(header))), **how, **_READ_CSV)
-        return Delimited(header, cells, len(cells) if part is None else total)
+        if len(header) > 1 and not header[-1].strip() and cells.iloc[:, -1].isna().all():
+            # Each line ends with the sign between cells.
+            header, cells = header[:-1], cells.iloc[:, :-1]
+        tidied = told_tidy(path, cells, dialect.decimal, part is None)
+        return Delimited(header, tidied, len(tidied) if part is None else total)
     except UnicodeError as error:
         raise InputError(f"{path} is not text in UTF-8: save it as a CSV in UTF-8") from error
     except pd.errors.ParserWarning as error:
@@ -96,6 +104,19 @@ def read_delimited(path: Path, most: int | None = None, seed: int = 0) -> Delimi
     except (pd.errors.ParserError, csv.Error) as error:
         reason = " ".join(str(error).split()).removeprefix("Error tokenizing data. C error: ")
         raise InputError(f"{path} is not a well-formed CSV ({reason}): mend or drop that line") from error
+
+
+def told_tidy(path: Path, cells: pd.DataFrame, decimal: str = ".", whole: bool = True) -> pd.DataFrame:
+    """The cells, with written numbers as numbers; what that took for units or for gaps is told in a warning."""
+    tidied = tidy(cells, decimal, whole)
+    if tidied.units:
+        warnings.warn(
+            f"{path}: the line below the names holds no numbers ({listed(tidied.units, 3)}) and was taken for units",
+            stacklevel=2,
+        )
+    if tidied.marks:
+        warnings.warn(f"{path}: {listed(tidied.marks, 4)} among numbers was read as a missing value", stacklevel=2)
+    return tidied.frame
 
 
 def _part(path: Path, dialect: Dialect, most: int | None, seed: int) -> tuple[bytes | None, int]:
@@ -130,7 +151,8 @@ def find_dialect(path: Path) -> Dialect:
         raise InputError(f"{path} is empty: it needs a line of column names and rows of values")
     delimiter = max(looked_at, key=lambda sign: _cells(looked_at[sign]))
     cells = [cell.strip() for line in looked_at[delimiter][1:] for cell in line]
-    comma = delimiter != "," and any(map(_WITH_COMMA.fullmatch, cells)) and not any(map(_WITH_POINT.fullmatch, cells))
+    points = [cell for cell in cells if _WITH_POINT.fullmatch(cell) and not _THOUSANDS.fullmatch(cell)]
+    comma = delimiter != "," and any(map(_WITH_COMMA.fullmatch, cells)) and not points
     return Dialect(encoding, delimiter, "," if comma else ".")
 
 
@@ -187,6 +209,23 @@ def _check_header(names: list[str], path: Path) -> None:
     # Whole numbers may be the default names of a data frame; fractions are a row of data.
     if all(map(_is_number, names)) and not all(name.isdigit() for name in names):
         raise InputError(f"{path} starts with a line of numbers ({listed(names, 3)}): put column names there")
+
+
+def _check_title(header: list[str], path: Path, encoding: str) -> None:
+    """Lines above the names make one cell of each line; what they are is plain from the lines below."""
+    if len(header) > 1:
+        return
+    for sign in DELIMITERS:
+        lines = _look(path, encoding, sign) or []
+        several = len(lines[-1]) if lines else 1
+        first = next((place for place, line in enumerate(lines) if len(line) == several), 0)
+        below = lines[first:]
+        if several > 1 and first and len(below) > first and all(len(line) == several for line in below):
+            more = f" and {first - 1} more" if first > 1 else ""
+            raise InputError(
+                f"{path} starts with '{sign.join(lines[0])[:40]}'{more} above the names of its columns: drop what "
+                "stands above them"
+            )
 
 
 def _is_number(text: str) -> bool:

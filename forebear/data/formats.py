@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping
 from io import BytesIO
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
+from forebear.data.delimited import told_tidy
 from forebear.data.records import chosen_rows, count_records, is_packed, pick_records
 from forebear.errors import InputError, listed
 from forebear.storage.memory import check_file, check_room
@@ -64,8 +66,16 @@ def _json(source: Any) -> pd.DataFrame:
 
 
 def _excel(path: Path) -> pd.DataFrame:
-    made: Any = pd.read_excel(path)
-    return made
+    with pd.ExcelFile(path) as book:
+        first, *others = [str(name) for name in book.sheet_names]
+        made: Any = pd.read_excel(book, sheet_name=first)
+    if others:
+        warnings.warn(
+            f"{path} has {len(others) + 1} sheets, and the first, '{first}', was read: move the table there, or save "
+            f"its sheet as .csv",
+            stacklevel=2,
+        )
+    return told_tidy(path, made)
 
 
 def _feather(path: Path) -> pd.DataFrame:

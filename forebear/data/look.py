@@ -37,7 +37,7 @@ class Profile:
     """What a column holds, in numbers and words that fit into a table.
 
     >>> look(pd.Series([1.5, 2.0, None]), "a.csv", "x").profile
-    Profile(name='x', kind='real', missing=1, distinct=2, range='1.5 to 2', resolution=0.5)
+    Profile(name='x', kind='real', missing=1, distinct=2, range='1.5 to 2', resolution=0.5, mark=None)
     """
 
     name: str
@@ -50,6 +50,8 @@ class Profile:
     """from the least value to the greatest, or the commonest labels"""
     resolution: float | None = None
     """the step that all numbers are multiples of, counted from the least; None where there is none"""
+    mark: float | None = None
+    """a value that may stand for no value: nines, far outside of all others, and more than once"""
 
 
 class Look(NamedTuple):
@@ -154,7 +156,26 @@ def _profile(column: Column, missing: int) -> Profile:
         return Profile(column.name, column.kind, missing, len(column.levels), shown)
     distinct = np.unique(values)
     shown = f"{distinct[0]:.6g} to {distinct[-1]:.6g}"
-    return Profile(column.name, column.kind, missing, len(distinct), shown, _resolution(distinct))
+    return Profile(column.name, column.kind, missing, len(distinct), shown, _resolution(distinct), _mark(values))
+
+
+# Where a record writes a number for no value, that number is most often one of these, with either sign.
+_NINES = (99.0, 999.0, 9999.0, 99999.0, 999999.0, 999.9, 999.99, 9999.9, 9999.99, 1e20, 1e30, 1e35)
+
+
+def _mark(values: np.ndarray) -> float | None:
+    """A number that may stand for no value.
+
+    >>> _mark(np.array([1.0, -999.0, 2.5, -999.0])), _mark(np.array([997.0, 998.0, 999.0, 999.0])) is None
+    (-999.0, True)
+    """
+    for end in (values.min(), values.max()):
+        others = values[values != end]
+        if abs(float(end)) in _NINES and (values == end).sum() > 1 and len(others):
+            low, high = float(others.min()), float(others.max())
+            if min(abs(end - low), abs(end - high)) > max(2 * (high - low), 10 * abs(high), 10 * abs(low)):
+                return float(end)
+    return None
 
 
 def _resolution(distinct: np.ndarray) -> float | None:

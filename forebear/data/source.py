@@ -18,6 +18,8 @@ from forebear.errors import InputError, listed
 from forebear.storage.memory import check_room
 
 IN_MEMORY = "the table"
+TEXT = (".csv", ".tsv", ".tab", ".txt")
+"""endings of text with a cell behind the other; the sign between them is found"""
 
 
 class Opened(NamedTuple):
@@ -110,7 +112,7 @@ def _read_file(path: Path) -> pd.DataFrame:
         if not path.exists():
             raise InputError(f"{path}: no such file. Check the spelling and the folder you are in")
         suffix = suffix_of(path)
-        if suffix == ".csv":
+        if suffix in TEXT:
             return _read_csv(path)[0]
         if suffix in (".parquet", ".pq") and not is_packed(path):
             return _read_parquet(path)
@@ -142,7 +144,7 @@ def _read_text(path: Path, most: int, seed: int) -> tuple[pd.DataFrame, int] | N
         if not path.is_file() or path.stat().st_size < SMALL:
             return None
         suffix = suffix_of(path)
-        if suffix == ".csv":
+        if suffix in TEXT:
             return _read_csv(path, most, seed)
         return draw_lines(path, most, seed) if suffix in LINES else None
     except OSError as error:

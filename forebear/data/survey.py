@@ -58,6 +58,8 @@ class ColumnUse:
     resolution: float | None = None
     copy_of: str | None = None
     """the column that it repeats, up to shift and scale"""
+    mark: float | None = None
+    """a value that may stand for no value"""
 
 
 @dataclass(frozen=True)
@@ -345,6 +347,7 @@ def _use(found: _Surveyor, name: str, questions: Sequence[Question]) -> ColumnUs
         profile.range,
         profile.resolution,
         found.copies.get(name),
+        profile.mark,
     )
 
 

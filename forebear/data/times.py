@@ -17,6 +17,10 @@ _CLOCK = r"([T ]+\d{1,2}:\d{2}(:\d{2}([.,]\d+)?)?( ?[AaPp][Mm])?)?"
 _ZONE = r" ?(Z|UTC|[+-]\d{2}(:?\d{2})?)?"
 _YEAR_FIRST = re.compile(rf"\d{{4}}[-/.]\d{{1,2}}[-/.]\d{{1,2}}{_CLOCK}{_ZONE}")
 _YEAR_LAST = re.compile(rf"\d{{1,2}}([-/.])\d{{1,2}}\1\d{{4}}{_CLOCK}{_ZONE}")
+_NAMED = r"[A-Za-z]{3,9}\.?"
+_MONTH_NAMED = re.compile(rf"(\d{{1,2}}[-/. ]{_NAMED}[-/. ]+\d{{4}}|{_NAMED} \d{{1,2}},? \d{{4}}){_CLOCK}{_ZONE}")
+# With dots the day comes first; otherwise two digits at the end could be anything.
+_SHORT_YEAR = re.compile(rf"\d{{1,2}}\.\d{{1,2}}\.\d{{2}}{_CLOCK}")
 _DAY = 86_400.0
 DAY, WEEK, YEAR = _DAY, 7 * _DAY, 365.2425 * _DAY
 """seconds"""
@@ -26,7 +30,7 @@ def read_times(cells: pd.Series) -> pd.Series | None:
     """A column of timestamps as pandas times in UTC, gaps as NaT; None if it holds something else.
 
     Dates and times as pandas holds them, ISO 8601 with or without a zone, and dates that are written with the day or
-    the month first. Times without a zone are taken as they stand.
+    the month first or with its English name. Times without a zone are taken as they stand.
 
     >>> read_times(pd.Series(["2026-03-01T12:00+02:00", None])).dt.hour.tolist()[0]
     10.0
@@ -48,6 +52,8 @@ def read_times(cells: pd.Series) -> pd.Series | None:
     texts = [cell.strip() for cell in first]
     if all(map(_YEAR_FIRST.fullmatch, texts)):
         return _parsed(cells, day_first=False)
+    if all(map(_MONTH_NAMED.fullmatch, texts)) or all(map(_SHORT_YEAR.fullmatch, texts)):
+        return _parsed(cells, day_first=True)
     if all(map(_YEAR_LAST.fullmatch, texts)):
         return _parsed(cells, day_first=_day_first(present))
     return None

@@ -7,17 +7,18 @@ from typing import NamedTuple
 
 import numpy as np
 
+from forebear.discovery.aside import still_shown
 from forebear.discovery.certificate import Certificate
 from forebear.discovery.cost import Cost, losses, paired
 from forebear.discovery.coupling import couple
 from forebear.discovery.cross_check import cross_check
 from forebear.discovery.dependence import TestResult
-from forebear.discovery.problem import ALONE, Context, Problem, read
+from forebear.discovery.problem import ALONE, Aside, Context, Problem, aside_of, read
 from forebear.discovery.search import SetEvidence, drop, replaced, search
 from forebear.discovery.structure import RowStructure
 from forebear.discovery.subsets import SharedFlow, folds_for
 from forebear.discovery.tester import SetTests
-from forebear.discovery.verdict import verdict_of
+from forebear.discovery.verdict import missed, verdict_of
 from forebear.discovery.win_back import BETTER, cost_of_pruning, negligible, scored_structure, win_back
 from forebear.storage.checkpoint import Entries, Journal
 
@@ -31,9 +32,15 @@ class CertificateSearch:
     """A search for certified sets of several targets: the flow they share, and what was tested of each so far."""
 
     def __init__(
-        self, flow: SharedFlow, tests: Sequence[SetTests], rng: np.random.Generator, context: Context = ALONE
+        self,
+        flow: SharedFlow,
+        tests: Sequence[SetTests],
+        rng: np.random.Generator,
+        context: Context = ALONE,
+        aside: Aside | None = None,
     ):
         self.flow, self.tests, self.rng, self.context = flow, list(tests), rng, context
+        self.aside = aside
         self.looks = 0
         self.notes = dict.fromkeys(note for test in tests for note in test.tester.notes)
 
@@ -95,7 +102,7 @@ def begin_search(problem: Problem, number: int, context: Context = ALONE) -> Cer
         SetTests(tester, _journal(context, f"examined-{place}"))
         for place, tester in enumerate(flow.testers(seed, context))
     ]
-    return CertificateSearch(flow, tests, rng, context)
+    return CertificateSearch(flow, tests, rng, context, aside_of(problem, number))
 
 
 def certify_given(searched: CertificateSearch, sets: Sequence[frozenset[str]]) -> list[Certificate]:
@@ -260,7 +267,10 @@ def _certificate(
             for candidate in candidates
             if candidate not in best and negligible(evidence, candidate, settings, tester.level)
         ),
-        verdict_of(evidence, needed, settings.margin, tester.level, rows, flow.structure, exchanged, cost),
+        missed(
+            verdict_of(evidence, needed, settings.margin, tester.level, rows, flow.structure, exchanged, cost),
+            _missed_by_screen(searched, number, best),
+        ),
         classes,
         cost,
         rows,
@@ -271,6 +281,17 @@ def _certificate(
         () if halves is None else tuple(tuple(c for c in candidates if c in own) for own in halves.chosen),
         fresh_p,
     )
+
+
+def _missed_by_screen(searched: CertificateSearch, number: int, best: frozenset[str]) -> list[str]:
+    """Candidates that a quick look had set aside, and that the latents of the answer know of."""
+    if searched.aside is None:
+        return []
+
+    def closer() -> SetTests:
+        return searched.look_again([number], [frozenset()], [best])[0]
+
+    return still_shown(searched.tests[number], best, searched.flow, searched.aside, closer)
 
 
 def _results(tests: SetTests, kept: frozenset[str]) -> dict[str, TestResult]:

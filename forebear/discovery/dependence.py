@@ -222,6 +222,8 @@ def strengths(
     factors = np.maximum(np.outer(_variances(latents, squares), _variances(values, own_squares)), 1e-300)
     correlation = mean**2 / factors
     rows, of_freedom = np.full(t.shape, float(freedom)), np.full(t.shape, float(freedom))
+    if worth != 1.0:
+        of_freedom = np.minimum(of_freedom, _rows_behind(squares, own_squares))
     if dependence is not None:
         inflation = dependence.of(latents, values, cleared.memory)
         t, rows = t / np.sqrt(inflation.factor), rows / inflation.factor
@@ -233,6 +235,17 @@ def strengths(
     # What weights take is in the deviation of the product already.
     limit = np.where(rows < FEWEST, 1.0, upper_limit(t, rows / worth, of_freedom) * wider)
     return Strengths(statistic, correlation, np.minimum(limit, 1.0), rows)
+
+
+def _rows_behind(left: Float[np.ndarray, "rows left"], right: Float[np.ndarray, "rows right"]) -> np.ndarray:
+    """Degrees of freedom of the variance of weighted products, whose squares are those of `left` and `right`.
+
+    Few heavy rows carry it where weights are large: it has as many degrees of freedom as there are rows where
+    products are normal, and fewer the more their squares differ (Satterthwaite).
+    """
+    mean, squares = left.T @ right / len(left), (left**2).T @ right**2 / len(left)
+    spread = squares / np.maximum(mean**2, 1e-300) - 1
+    return np.maximum(2 * len(left) / np.maximum(spread, 1e-9), 1.0)
 
 
 def _variances(values: Float[np.ndarray, "rows some"], squares: Float[np.ndarray, "rows some"]) -> np.ndarray:
@@ -278,6 +291,11 @@ def _largest(statistic: np.ndarray, among: np.ndarray) -> tuple[int, int]:
     return int(order), int(which)
 
 
+def _spread(values: Float[np.ndarray, "rows some"]) -> np.ndarray:
+    """Variances of columns, without holding their squares."""
+    return np.maximum(np.einsum("ij,ij->j", values, values) / len(values) - values.mean(axis=0) ** 2, 0.0)
+
+
 # A feature is gone if clearing leaves this share of its variance, which is about 1 unless a column has few values.
 LEAST_LEFT, LEAST_VARIANCE = 1e-8, 1e-4
 
@@ -286,7 +304,7 @@ def _clear(own: Features, clearing: Residualiser) -> tuple[Features, Int[np.ndar
     """Features cleared of the kept inputs, without those that these explain altogether: what is left of them is
     rounding. And the numbers of the features that are left."""
     cleared = clearing(own.values)
-    left, whole = _variances(cleared, cleared**2), _variances(own.values, own.values**2)
+    left, whole = _spread(cleared), _spread(own.values)
     alive = np.flatnonzero(left > LEAST_LEFT * np.maximum(whole, LEAST_VARIANCE))
     kept = cleared if len(alive) == cleared.shape[1] else cleared[:, alive]
     return Features(kept, None if own.memory is None else own.memory[alive], own.untold), alive
@@ -377,12 +395,15 @@ class HostTest:
         left, right = cleared.values[:, start : start + _AT_A_TIME], self.clear.plain(cleared.values[:, start:])
         left_owner, right_owner = owner[start : start + _AT_A_TIME], owner[start:]
         wanted = left_owner[:, None] < right_owner
-        best = NOTHING
+        best, squares = NOTHING, right**2
         for order in range(latents.shape[1]):
             weighted = latents[:, order, None] * left
             mean = weighted.T @ right / rows
-            variance = np.maximum((weighted**2).T @ right**2 / rows - mean**2, 1e-300)
+            np.square(weighted, out=weighted)
+            variance = np.maximum(weighted.T @ squares / rows - mean**2, 1e-300)
             t = np.sqrt(self.clear.freedom / self.clear.worth) * np.abs(mean) / np.sqrt(variance) * wanted
+            if self.clear.worth != 1.0:
+                t = normal_equivalent(t, _rows_behind(weighted, squares))
             statistic, effective = self._pairs_in_rows(order, latents, left, right, t, cleared.memory, start)
             if statistic.max() > best.statistic:
                 i, j = np.unravel_index(int(np.argmax(statistic)), statistic.shape)

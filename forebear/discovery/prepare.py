@@ -16,10 +16,10 @@ from forebear.data.regimes import among, check_regime, labelled
 from forebear.data.source import open_sample
 from forebear.data.survey import MODEL, Roles, named_texts, survey
 from forebear.data.table import Table, fingerprint
-from forebear.data.weights import check_weights, scaled
+from forebear.data.weights import check_weights, doubt_of, scaled
 from forebear.discovery.choose import Certified, Rule, find_rule
 from forebear.discovery.halves import HALF
-from forebear.discovery.problem import Problem, make_batches
+from forebear.discovery.problem import Aside, Problem, SetAside, make_batches
 from forebear.discovery.screen import AUTO as SCREEN
 from forebear.discovery.screen import check_screen, kept_of, screen_question
 from forebear.discovery.settings import Settings, resolve
@@ -93,10 +93,15 @@ class Prepared(NamedTuple):
             **{f"version of {name}": version for name, version in versions.items()},
             **self.record,
             "data": fingerprint(self.problem.table),
+            **self._set_aside(),
             **self._weighing(),
             "questions": [vars(q) for q in self.questions],
             "device": jax.devices()[0].device_kind,
         }
+
+    def _set_aside(self) -> dict[str, str]:
+        aside = self.problem.aside
+        return {} if aside is None else {"data set aside": fingerprint(aside.table)}
 
     def _weighing(self) -> dict[str, str]:
         weights = self.problem.structure.weights
@@ -121,14 +126,14 @@ def prepare(asked: Asked, jobs: Any) -> Prepared:
         check_regime(asked.regime, asked.targets, asked.exclude)
     if asked.sample is not None:
         check_whole("sample", asked.sample, 100)
-    table, questions, structure, use = _read(asked)
+    table, questions, structure, use, aside = _read(asked)
     if asked.joint:
         _check_joint(questions)
     rows = None if runs == 1 else max(1, round(config.subset * table.rows))
     _check_folds(rows or table.rows, table.source, config)
     paired = runs > 1 and config.subset == HALF
     batches = make_batches(questions, asked.joint, runs, seed, rows, table, paired)
-    problem = Problem(table, batches, sampler, rule, config, structure)
+    problem = Problem(table, batches, sampler, rule, config, structure, aside)
     record = {
         "preset": asked.preset,
         "rule": _name(asked.rule),
@@ -161,7 +166,7 @@ def _name(value: Any) -> str:
     return value if isinstance(value, str) else type(value).__name__
 
 
-def _read(asked: Asked) -> tuple[Table, list[Question], RowStructure, TableUse]:
+def _read(asked: Asked) -> tuple[Table, list[Question], RowStructure, TableUse, Aside | None]:
     opened, total, sampled = open_sample(asked.data, lambda names: _wanted(names, asked), asked.sample, asked.seed)
     candidates = asked.candidates
     if asked.regime is not None:
@@ -186,29 +191,37 @@ def _read(asked: Asked) -> tuple[Table, list[Question], RowStructure, TableUse]:
         structure = structure.take(found.kept_rows)
     told = f"{len(opened.frame):,} of {total:,} rows were drawn at random (seed {asked.seed})." if sampled else ""
     use = TableUse.of(found, table.rows, asked.missing, told, total)
-    table, questions, use = _screened(asked, table, questions, use, found.weights)
+    table, questions, use, aside = _screened(asked, table, questions, use, found.weights)
     structure = judge(table, questions) if structure is None else structure
     if found.weights is not None:
-        structure = replace(structure, weights=scaled(found.weights))
-    return table, questions, structure, use
+        doubt = "; ".join(filter(None, (structure.doubt, doubt_of(found.weights, str(asked.weights)))))
+        structure = replace(structure, weights=scaled(found.weights), doubt=doubt)
+    return table, questions, structure, use, aside
 
 
 def _screened(
     asked: Asked, table: Table, questions: list[Question], use: TableUse, weights: np.ndarray | None
-) -> tuple[Table, list[Question], TableUse]:
-    """The questions with the candidates that a quick look leaves, where there are very many and the rule searches."""
-    left, gone = [], {}
+) -> tuple[Table, list[Question], TableUse, Aside | None]:
+    """The questions with the candidates that a quick look leaves, where there are very many and the rule searches;
+    and what it sets aside, to be held against the answer."""
+    left: list[Question] = []
+    gone: dict[str, SetAside] = {}
     searches = asked.rule == "certified" or isinstance(asked.screen, int)
     for question in questions:
         most = kept_of(len(question.candidates), asked.screen) if searches and not asked.joint else None
         if most is not None:
-            question, gone[question.target] = screen_question(table, question, most, weights)
+            looked = screen_question(table, question, most, weights)
+            gone[question.target] = {name: question.candidates[name] for name in looked.gone}
+            question = looked.question
         left.append(question)
     if not gone:
-        return table, questions, use
+        return table, questions, use, None
     used = {name for question in left for name in (question.target, *question.inputs)}
     some = {name: column for name, column in table.columns.items() if name in used}
-    return replace(table, columns=some), left, use.screened(gone)
+    out = {*gone, *(name for own in gone.values() for columns in own.values() for name in columns)}
+    rest = {name: column for name, column in table.columns.items() if name in out}
+    aside = Aside(replace(table, columns=rest), gone)
+    return replace(table, columns=some), left, use.screened({t: tuple(own) for t, own in gone.items()}), aside
 
 
 def _wanted(names: Sequence[str], asked: Asked) -> list[str]:

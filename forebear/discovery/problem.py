@@ -52,6 +52,19 @@ class Batch:
         return [Task(question.inputs, (question.target,)) for question in self.questions]
 
 
+SetAside = Mapping[str, tuple[str, ...]]
+"""candidates that a quick look set aside -> their columns"""
+
+
+class Aside(NamedTuple):
+    """What a quick look at very many candidates has set aside."""
+
+    table: Table
+    """the targets, and the columns that were set aside"""
+    candidates: Mapping[str, SetAside]
+    """of each target that has any"""
+
+
 @dataclass(frozen=True, eq=False)
 class Problem:
     """Everything that the stages read; sent to each worker once."""
@@ -63,6 +76,8 @@ class Problem:
     settings: Settings
     structure: RowStructure = RowStructure()
     """how the rows of the table hang together"""
+    aside: Aside | None = None
+    """None: every candidate is searched"""
 
     @property
     def certified(self) -> bool:
@@ -180,6 +195,14 @@ def rows_of(problem: Problem, number: int) -> tuple[Table, RowStructure, np.rand
         drawn = np.sort(structure.order(table.rows, rng)[: max(1, round(share * table.rows))])
         table, structure = table.take(drawn), structure.take(drawn)
     return table, structure, rng
+
+
+def aside_of(problem: Problem, number: int) -> Aside | None:
+    """What was set aside, in the rows that a batch sees."""
+    if problem.aside is None:
+        return None
+    # The targets are in this table too, so the same rows are drawn.
+    return problem.aside._replace(table=rows_of(replace(problem, table=problem.aside.table), number)[0])
 
 
 def _silent(stage: str, share: float) -> None:

@@ -173,7 +173,8 @@ class Residualiser:
     def __call__(self, values: Float[np.ndarray, "rows some"]) -> Float[np.ndarray, "rows some"]:
         """The residuals of values (rows, some)."""
         values = self._rooted(values)
-        return values - self.design @ cho_solve(self.factor, self.design.T @ values, check_finite=False)
+        explained = self.design @ cho_solve(self.factor, self.design.T @ values, check_finite=False)
+        return np.subtract(values, explained, out=explained)
 
     def _rooted(self, values: np.ndarray) -> np.ndarray:
         return values if self.root is None else values * self.root

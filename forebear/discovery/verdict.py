@@ -65,6 +65,22 @@ def _lost(cost: Cost) -> str:
     )
 
 
+def missed(verdict: Verdict, names: Sequence[str]) -> Verdict:
+    """The verdict on a set, where candidates that a quick look at very many had set aside still show.
+
+    >>> missed(Verdict(CERTIFIED), []).word, missed(Verdict(CERTIFIED), ["x7"]).word
+    ('certified', 'something is missing')
+    """
+    if not names:
+        return verdict
+    reason = (
+        f"the latents still depend on {listed(names)}, which a quick look had set aside, so that no set with "
+        f"{'it' if len(names) == 1 else 'them'} was tried: name {'it' if len(names) == 1 else 'them'} among fewer "
+        "candidates, or search all (screen=None)"
+    )
+    return Verdict(MISSING, (reason, *verdict.reasons))
+
+
 # Independent rows that the rows of a table must be worth before an input is believed to matter, or not to.
 _FEW = {GROUPED: 40.0, ORDERED: 60.0}
 

@@ -124,7 +124,7 @@ def _check_stray_text(present: pd.Series, where: str) -> None:
     first = int(np.argmax(text))
     raise InputError(
         f"{where} has text among its numbers, {_shown(present.iloc[first])} in row {present.index[first] + 1}"
-        f"{_more(int(text.sum()) - 1)}: make every cell a number, or drop those rows"
+        f"{_more(int(text.sum()) - 1)}: make every cell a number, empty those without a value, or drop those rows"
     )
 
 

@@ -242,11 +242,13 @@ BAD_CELLS: dict[str, tuple[Any, str]] = {
     "inf": ([1.0, -np.inf, np.inf], "is infinite in row 2 and 1 more row: drop or replace those rows"),
     "text among numbers": (
         ["1", "2.5", "n/a", "?"],
-        "has text among its numbers, 'n/a' in row 3 and 1 more row: make every cell a number, or drop those rows",
+        "has text among its numbers, 'n/a' in row 3 and 1 more row: make every cell a number, "
+        "empty those without a value, or drop those rows",
     ),
     "text among numbers, with a gap": (
         [1, None, "three", 4],
-        "has text among its numbers, 'three' in row 3: make every cell a number, or drop those rows",
+        "has text among its numbers, 'three' in row 3: make every cell a number, "
+        "empty those without a value, or drop those rows",
     ),
     "constant": ([3, 3, 3], "is constant (every value is 3.0): leave it out"),
     "constant text": (["a", "a"], "is constant (every value is 'a'): leave it out"),

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import forebear as fb
-from forebear.data.weights import effective_rows, lesson_rows, read_weights, weighted_rows
+from forebear.data.weights import doubt_of, effective_rows, lesson_rows, read_weights, weighted_rows
 from forebear.errors import InputError
 
 
@@ -31,6 +31,20 @@ def test_a_lesson_follows_small_weights_too() -> None:
 
 def test_equal_weights_are_worth_all_rows() -> None:
     assert effective_rows(np.full(70, 3.0)) == pytest.approx(70)
+
+
+@pytest.mark.parametrize(
+    ("weights", "doubted"),
+    [
+        (np.random.default_rng(0).uniform(1, 5, 2_000), False),
+        (np.exp(0.8 * np.random.default_rng(0).normal(size=2_000)), False),
+        (np.random.default_rng(0).integers(1, 4, 2_000).astype(float), False),
+        (1 / np.random.default_rng(0).uniform(size=2_000), True),
+        (np.r_[np.ones(20), 5.0], False),
+    ],
+)
+def test_weights_are_doubted_where_the_largest_grow_without_bound(weights: np.ndarray, doubted: bool) -> None:
+    assert bool(doubt_of(weights, "w")) == doubted
 
 
 @pytest.mark.parametrize(

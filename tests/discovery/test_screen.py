@@ -8,7 +8,8 @@ import pytest
 
 import forebear as fb
 from forebear.data.question import Question
-from forebear.data.table import read_columns
+from forebear.data.table import Table, read_columns
+from forebear.discovery import prepare
 from forebear.discovery.screen import Screened, screen_question
 from forebear.errors import InputError
 
@@ -63,6 +64,34 @@ def test_what_was_set_aside_is_named() -> None:
     assert found.record.use is not None and "388 candidates of 'y' aside" in found.record.use.told()
     assert found.table is not None and len(found.table.columns) == 13
     assert len(found.certificates["y"]) == 12
+
+
+def looked_past(monkeypatch: pytest.MonkeyPatch, missed: str) -> None:
+    """A quick look that never leaves this candidate."""
+
+    def looking(table: Table, question: Question, most: int, weights: np.ndarray | None = None) -> Screened:
+        names = [name for name in question.candidates if name != missed]
+        left = Question(question.target, tuple(names), {name: (name,) for name in names}, question.always)
+        found = screen_question(table, left, most, weights)
+        return Screened(found.question, (*found.gone, missed))
+
+    monkeypatch.setattr(prepare, "screen_question", looking)
+
+
+@pytest.mark.parametrize("missed", ["x1", "x2"])
+def test_an_input_that_was_set_aside_and_still_shows_is_named(monkeypatch: pytest.MonkeyPatch, missed: str) -> None:
+    """One that moves the location, and one that moves the spread alone."""
+    looked_past(monkeypatch, missed)
+    found = fb.discover(wide(600), "y", screen=12, progress=False)
+    assert missed not in found.ancestors["y"]
+    assert found.verdicts["y"] == "something is missing"
+    assert found.why["y"][0].startswith(f"the latents still depend on '{missed}', which a quick look had set aside")
+
+
+def test_useless_inputs_that_were_set_aside_leave_the_verdict_alone() -> None:
+    found = fb.discover(wide(600), "y", screen=12, progress=False)
+    assert {"x1", "x2"} <= set(found.ancestors["y"])
+    assert not any("set aside" in reason for reason in found.why["y"])
 
 
 def test_few_rows_will_do_for_many_candidates() -> None:

@@ -35,14 +35,15 @@ def p_value(rng: np.random.Generator, follow: str, weighed: bool = True, effect:
         met = np.flatnonzero(rng.random(4 * ROWS) < chance)[:ROWS]
         a, b, z, weights = a[met], b[met], z[met], 1 / chance[met]
     else:
-        weights = np.exp(0.8 * (b if follow == "input" else rng.normal(size=ROWS)))
+        strength = 1.5 if follow == "an input, strongly" else 0.8
+        weights = np.exp(strength * (rng.normal(size=ROWS) if follow == "chance" else b))
     z = (z + effect * b) / np.sqrt(1 + effect**2)
     test = weighing(z, {"a": real(a), "b": real(b)}, ["a"], scaled(weights) if weighed else None)
     latents = test.clear(all_latent_features(z))
     return result_of([*test.each(latents).values(), *test.pairs(latents)]).p_value
 
 
-@pytest.mark.parametrize("follow", ["chance", "input", "selection"])
+@pytest.mark.parametrize("follow", ["chance", "input", "an input, strongly", "selection"])
 def test_the_level_holds_whatever_the_weights_follow(follow: str) -> None:
     rng = np.random.default_rng(0)
     found = np.array([p_value(rng, follow) for _ in range(300)])
@@ -169,6 +170,17 @@ def test_a_law_follows_the_weights() -> None:
     assert mean == pytest.approx(0.75, abs=0.03)
     said = forest(x, x[:, 0], y, trees=20, seed=0, weights=weights).values(x[:1])
     assert said.mean() == pytest.approx(0.75, abs=0.01)
+
+
+def test_weights_without_bound_leave_the_answer_in_doubt() -> None:
+    """Rows are met by b times the noise of y, so seldom at one end that no weight makes up for those that are not."""
+    rng = np.random.default_rng(7)
+    a, b, noise = rng.normal(size=(3, 6_000))
+    chance = 1 / (1 + np.exp(-2 * b * noise))
+    made = pd.DataFrame({"a": a, "b": b, "y": a + noise, "w": 1 / chance})[rng.random(6_000) < chance][:1_000]
+    found = fb.discover(made, "y", weights="w", steps=60, distilled=100, subset_steps=60, progress=False)
+    assert found.verdicts["y"] != "certified"
+    assert any("the largest weights of 'w' grow without bound" in reason for reason in found.why["y"])
 
 
 def test_rows_of_no_weight_say_nothing() -> None:

@@ -23,7 +23,7 @@ BENCHES = {
     "pruning": "held-out scores of pruned and full laws on eight real tables (minutes)",
     "level": "whether reported p-values hold their level: dependent inputs, slow rows, clusters, three sizes (hours)",
     "power": "how many rows four small effects need, beside a test that knows their form (hours)",
-    "missing": "exact sets where cells of the inputs are deleted, beside dropping rows and filling medians (hours)",
+    "missing": "exact sets where cells are deleted, beside dropping rows and filling medians, and the level (hours)",
     "size": "seconds and peak memory against the rows of a Parquet file, up to a hundred million (ten minutes)",
     "wide": "true inputs that a quick look leaves of 500 and 2,000 candidates, and what is found (ten minutes)",
     "noise": "how often an input is kept for a target that is pure noise (twenty minutes)",
@@ -58,6 +58,7 @@ WITH_OPTIONS = {
     "laws": (*_COMMON, "splits", "methods"),
     "conformal": (*_COMMON, "splits"),
     "corners": _COMMON,
+    "missing": ("workers", "out", "seconds"),
     "speed": ("tables", "against"),
     "regress": ("tables", "against"),
 }

@@ -99,6 +99,8 @@ def _pruned(rows: Sequence[Row]) -> Iterable[Dot]:
 
 def _level(rows: Sequence[Row]) -> Iterable[Dot]:
     for row in rows:
+        if "band_0.05" not in row:
+            continue
         low, high = row["band_0.05"]
         yield Dot(row["what"], "", row["below_0.05"], low, high)
 
@@ -161,7 +163,10 @@ CHARTS: Mapping[str, tuple[Panel, ...]] = {
     "planted": _KINDS,
     "pruning": (Panel(_pruned, "CRPS of the pruned law over that of the full one, less 1", mark=0.0),),
     "level": (Panel(_level, "share of p-values below 0.05; the bars are where it may lie by chance", mark=0.05),),
-    "missing": (Panel(_each(_share("exact", "targets")), "share of exact sets", ends=(0, 1)),),
+    "missing": (
+        Panel(_each(_share("exact", "targets")), "share of exact sets", ends=(0, 1)),
+        Panel(_level, "share of p-values below 0.05; the bars are where it may lie by chance", mark=0.05),
+    ),
     "size": (Panel(_several(("ours_s", "all of it"), ("read_s", "reading alone")), "seconds", log=True),),
     "wide": (
         Panel(

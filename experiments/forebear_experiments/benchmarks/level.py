@@ -10,13 +10,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from forebear.errors import InputError, near_miss
 from forebear_experiments.benchmarks.support.resume import resumed
 from forebear_experiments.benchmarks.support.verdicts import CANNOT_TELL, verdict_of
+
+if TYPE_CHECKING:
+    from forebear.api.found import Found
+    from forebear_experiments.benchmarks.support.level_tables import NamedTable
 
 SIZES = (300, 2_000, 10_000)
 THRESHOLDS = (0.05, 0.01, 0.001)
@@ -88,14 +92,33 @@ def read_tables(piece: tuple[str, int, int, int]) -> list[Reading]:
 
 def read_table(name: str, rows: int, seed: int) -> Reading:
     """What is reported of one table."""
-    import forebear
     from forebear_experiments.benchmarks.support.level_tables import CLUSTER, SETTINGS, named_table
 
     table = named_table(name, rows, seed)
     declared: dict[str, Any] = {} if SETTINGS[name].clusters is None else {"rows": CLUSTER}
-    # The search starts from nothing that the pruning path says (`starts=()`), so the path, its samplers and the rows
-    # it is traced on have no part in the certificate: as little as will do saves their time.
-    found = forebear.discover(
+    found = certified(table, seed, **declared)
+    chosen, own = set(found.ancestors["y"]), found.certificates["y"].loc[table.useless[0]]
+    return Reading(
+        float(own["p_value"]),
+        verdict_of(found, "y"),
+        bool(chosen & set(table.useless)),
+        not chosen >= set(table.drivers),
+        found.seconds,
+        None if np.isnan(own["fresh_p"]) else float(own["fresh_p"]),
+        float(own["limit"]),
+        table.useless[0] in chosen,
+    )
+
+
+def certified(table: NamedTable, seed: int, **declared: Any) -> Found:
+    """What a search alone finds in a table.
+
+    It starts from nothing that the pruning path says (`starts=()`), so the path, its samplers and the rows it is
+    traced on have no part in the certificate: as little as will do saves their time.
+    """
+    import forebear
+
+    return forebear.discover(
         table.frame,
         targets="y",
         candidates=[*table.useless, *table.drivers],
@@ -107,17 +130,6 @@ def read_table(name: str, rows: int, seed: int) -> Reading:
         depth=1,
         seed=seed,
         **declared,
-    )
-    chosen, own = set(found.ancestors["y"]), found.certificates["y"].loc[table.useless[0]]
-    return Reading(
-        float(own["p_value"]),
-        verdict_of(found, "y"),
-        bool(chosen & set(table.useless)),
-        not chosen >= set(table.drivers),
-        found.seconds,
-        None if np.isnan(own["fresh_p"]) else float(own["fresh_p"]),
-        float(own["limit"]),
-        table.useless[0] in chosen,
     )
 
 
