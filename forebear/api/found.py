@@ -284,9 +284,9 @@ class Found:
         """An edge from every ancestor to its target, with attributes score, p_value, effect, frequency, verdict (of
         the target), by_request (the input was kept by `keep=`) and acts (what it mostly does to the law).
 
-        The score is the share of the signal that runs through the candidate when every candidate is present, in the
-        first run; it ranks candidates of one target and means nothing on its own. p_value and effect say what happens
-        to the latents when it is taken out; they are None without a certificate.
+        The score is that of the candidate when every candidate is present, in the first run: the share of the fit's
+        variation, or of its signal (`scores=`), that goes through it. It ranks candidates of one target. p_value and
+        effect say what happens to the latents when it is taken out; they are None without a certificate.
         """
         return graph_of(self.record)
 
@@ -386,7 +386,8 @@ class Found:
         from forebear.plots.results import scores_figure
 
         self.record.check_target(target)
-        return scores_figure(target, self.record.first_scores(target), self.choices[0][target], ax)
+        of = "fit's variation" if self.record.scored_by == "variation" else "signal"
+        return scores_figure(target, self.record.first_scores(target), self.choices[0][target], ax, of)
 
     @overload
     def plot_fan(

@@ -79,15 +79,17 @@ def path_figure(pruning: Pruning, ax: Axes | None = None) -> Axes:
     return plain(axis)
 
 
-def scores_figure(target: str, scores: Mapping[str, float], chosen: Collection[str], ax: Axes | None = None) -> Axes:
-    """Bars of the scores, the highest on top; the chosen ones in blue."""
+def scores_figure(
+    target: str, scores: Mapping[str, float], chosen: Collection[str], ax: Axes | None = None, of: str = "signal"
+) -> Axes:
+    """Bars of the scores, the highest on top, as shares of something; the chosen ones in blue."""
     ranked = sorted(scores, key=lambda unit: scores[unit])[-_LONGEST_LABELS:]
     height = max(1.6, 0.28 * len(ranked) + 0.8)
     axis = ax if ax is not None else plt.subplots(figsize=(5, height), layout="constrained")[1]
     places = range(len(ranked))
     axis.barh(places, [scores[unit] for unit in ranked], color=[KEPT if u in chosen else GONE for u in ranked])
     axis.set_yticks(places, [cut(unit, 24) for unit in ranked], fontsize=8)
-    axis.set_xlabel("share of the signal", fontsize=9)
+    axis.set_xlabel(f"share of the {of}", fontsize=9)
     axis.set_title(f"{cut(target, 32)}: scores", fontsize=10, loc="left", color=INK)
     return plain(axis)
 

@@ -69,7 +69,9 @@ const evidence = (() => {
         svg("text", { class: "tick", x: left + Math.max(length, 1) + 6, y: y + 14 }, fmt(score)));
     });
     root.append(svg("line", { class: "axis", x1: left, x2: left, y1: 4, y2: height - 2 }));
-    return figure("Scores", "Share of the signal through each input while all are there; blue ones were chosen." +
+    const share = path.scored === "variation" ? "Share of the fit's variation that goes through each input"
+      : "Share of the signal through each input";
+    return figure("Scores", share + " while all are there; blue ones were chosen." +
       (ranked.length > shown.length ? ` The first 20 of ${ranked.length}.` : ""), root,
         fileName("scores", target.name));
   }
@@ -395,21 +397,34 @@ const evidence = (() => {
       `(difference ${fmt(c.worse)}, 95% interval ${fmt(c.worseInterval[0])} to ${fmt(c.worseInterval[1])}).`);
   }
 
-  // The published method's own view. It ranks by how much of one kernel's signal runs through each input.
-  function published(target) {
-    const many = target.path.units.length >= MANY;
+  // The path and its scores: by variation a ranking worth reading, by energy the published method's own view.
+  function pathAndScores(target) {
+    const [title, told] = target.path.scored === "variation" ? ["Pruning path and scores", byVariation()]
+      : ["The published method's view: pruning path and scores", byEnergy(target)];
+    return el("details", { class: "published" }, el("summary", {}, title),
+      el("p", { class: "muted" }, "Inputs are removed one by one, the least telling first, and the rise of the noise " +
+        "says when to stop. " + told),
+      el("div", { class: "pair" }, scoresFigure(target), pathFigure(target)), stepsTable(target));
+  }
+
+  function byVariation() {
+    return "A score is what the fit would lose, as a share of its variance, if the input's value were taken from " +
+      "another row: 0 for an input that does nothing. What acts on the spread alone has a small one. Go by the table " +
+      "above where they disagree.";
+  }
+
+  function byEnergy(target) {
     const scores = target.path.scores[0].filter(Number.isFinite);
+    const count = target.path.units.length;
+    if (count < MANY) {
+      return "Both come from one kernel that takes all inputs at once: what acts on the spread alone, or together " +
+        "with others, may rank low. Go by the table above where they disagree.";
+    }
     const near = scores.length >= MANY && Math.max(...scores) - Math.min(...scores) < 0.2;
     const range = near ? ` Here all ${scores.length} scores lie between ${fmt(Math.min(...scores), 2)} and ` +
       `${fmt(Math.max(...scores), 2)}: they rank nothing.` : "";
-    const warn = many ? ` With ${target.path.units.length} inputs one kernel spreads its signal nearly evenly over ` +
-      `them: even one that does nothing scores about a half, and the order of removal is partly chance.${range} Go by the table above.`
-      : " Both come from one kernel that takes all inputs at once: what acts on the spread alone, or together with " +
-        "others, may rank low. Go by the table above where they disagree.";
-    return el("details", { class: "published" }, el("summary", {}, "The published method's view: pruning path and scores"),
-      el("p", { class: "muted" }, "Inputs are removed one by one, the least telling first, and the rise of the noise " +
-        "says when to stop." + warn),
-      el("div", { class: "pair" }, scoresFigure(target), pathFigure(target)), stepsTable(target));
+    return `With ${count} inputs one kernel spreads its signal nearly evenly over them: even one that does nothing ` +
+      `scores about a half, and the order of removal is partly chance.${range} Go by the table above.`;
   }
   const MANY = 20;
 
@@ -439,6 +454,6 @@ const evidence = (() => {
   }
 
   return {
-    published, certificate, cost, actionsFigure, calibration, alternatives, frequencies, groups, glossary,
+    pathAndScores, certificate, cost, actionsFigure, calibration, alternatives, frequencies, groups, glossary,
   };
 })();

@@ -25,6 +25,7 @@ from forebear.cli import main
 from forebear.data.question import Question
 from forebear.data.table import read_columns
 from forebear.discovery.cost import Cost, CurvePoint, Difference
+from forebear.discovery.settings import resolve
 from forebear.discovery.verdict import Verdict
 from forebear.report.evidence import LawEvidence
 from forebear.report.kept import keep_evidence, kept_evidence
@@ -356,6 +357,24 @@ def test_the_call_is_the_one_that_was_made(found: fb.Found) -> None:
     assert told is not None and "--keep y=c --group pair=a,b" in told and "--set steps=300" in told
 
 
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        ({}, ""),
+        ({"margin": 0.02}, "--set margin=0.02 "),
+        ({"steps": 300}, "--set steps=300 "),  # from which samplers of their own follow
+        ({"path": "own"}, "--set distilled=3000 --set scores=energy --set path=own "),
+    ],
+)
+def test_what_follows_from_the_defaults_is_no_option(found: fb.Found, asked: dict[str, Any], said: str) -> None:
+    from forebear.report.provenance import command
+
+    settled = resolve("fast", asked).settled(True, asked).flat()
+    told = command(replace(found.record, settings={**settled, **found.settings}), found.table)
+    assert told is not None
+    assert told.startswith(f"forebear discover rig.csv --target y --target w {said}--seed 7 --out run")
+
+
 def test_laws_are_fitted_and_judged_on_rows_set_aside(found: fb.Found, tmp_path: Path) -> None:
     found.report(tmp_path / "r.html", seed=1, progress=False, steps=10, width=8, depth=1, ode_steps=2)
     data = document(tmp_path / "r.html")
@@ -587,6 +606,12 @@ def test_adjacency(found: fb.Found) -> None:
     assert found.adjacency().to_dict() == {"y": {"a": 1, "b": 0, "c": 0}, "w": {"a": 1, "b": 1, "c": 0}}
     weights = found.adjacency("effect")
     assert weights.loc["a", "y"] == 0.4 and np.isnan(weights.loc["c", "y"])
+
+
+def test_the_axis_of_scores_says_what_they_are_shares_of(found: fb.Found) -> None:
+    assert found.plot_scores("y").get_xlabel() == "share of the signal"
+    newer = changed(found, settings={**found.record.settings, "scores": "variation"})
+    assert newer.plot_scores("y").get_xlabel() == "share of the fit's variation"
 
 
 def test_figures_take_and_return_an_axis(found: fb.Found, twin: fb.Twin) -> None:

@@ -387,6 +387,18 @@ def test_a_table_of_many_inputs_is_searched_and_opened(browser: Browser, tmp_pat
     assert browser.problems == []
 
 
+def test_scores_by_variation_are_told_as_a_ranking(browser: Browser, tmp_path: Path) -> None:
+    inputs = [f"s{i:02d}" for i in range(25)]
+    found = made_by_hand(["y"], inputs, {"y": inputs[7:9]}, verdict=Verdict("certified"))
+    settings = {**found.record.settings, "scores": "variation"}
+    changed(found, settings=settings).report(tmp_path / "report.html")
+    browser.problems.clear()
+    browser.open(tmp_path / "report.html")
+    told = browser.run("document.querySelector('details.published').textContent")
+    assert "With 25 inputs one kernel" not in told and "0 for an input that does nothing" in told
+    assert "Share of the fit's variation" in told and browser.problems == []
+
+
 @pytest.mark.parametrize("width", [1280, 800, 390])
 def test_nothing_sticks_out(page: Page, width: int) -> None:
     browser, _, _ = page
