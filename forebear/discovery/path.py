@@ -200,11 +200,11 @@ def _fit(
     factors = always + sum(map(len, members))
     fit = ridge(kernel, y, nugget * 0.5**factors)
     energy, signal = [], fit.signal
-    if members and average is None:
-        energy = kernel.energies(fit.alpha, members).tolist()
-    elif members:
+    if members and average is not None:
         lost, signal = kernel.variations(fit.alpha, members, average)
         energy = lost.tolist()
+    elif members:
+        energy = kernel.energies(fit.alpha, members).tolist()
     return Fit(fit.nsr.tolist(), signal.tolist(), fit.nugget * 2.0**factors, energy)
 
 

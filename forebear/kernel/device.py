@@ -122,12 +122,12 @@ def variations(
     padded, rows = _padded(groups, len(points)), np.arange(some)
     average = np.zeros((len(padded), points.shape[2]))
     average[: len(groups)] = means
-    targets, alpha = alpha.shape[1], jnp.asarray(widened(alpha))
+    targets, wide = alpha.shape[1], jnp.asarray(widened(alpha))
     if isinstance(kernel, jax.Array):
-        result = _variations(kernel, points, alpha, padded, len(groups), average, rows, profile)
+        result = _variations(kernel, points, wide, padded, len(groups), average, rows, profile)
     else:
         inputs, count = _listed(kernel, points)
-        result = _variations_made(points, inputs, count, alpha, padded, len(groups), average, rows, profile)
+        result = _variations_made(points, inputs, count, wide, padded, len(groups), average, rows, profile)
     lost, first, second = (np.asarray(part)[..., :targets] for part in result)
     return lost[: len(groups)], second - first**2
 

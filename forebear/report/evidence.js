@@ -47,6 +47,9 @@ const evidence = (() => {
       p.root, fileName("path", target.name));
   }
 
+  // How many letters of a name fit into the room beside the bars; none is wider than an em, most are half of it.
+  const letters = (width) => Math.floor((width - 12) / 7.6);
+
   function scoresFigure(target) {
     const { path } = target;
     const all = path.units.map((unit, i) =>
@@ -54,7 +57,7 @@ const evidence = (() => {
     const ranked = all.sort((a, b) => b.score - a.score);
     const shown = ranked.slice(0, 20);
     const [width, row] = [room(520), 24];
-    const left = Math.min(150, Math.round(0.36 * width));
+    const left = Math.min(170, Math.round(0.4 * width));
     const height = row * shown.length + 12;
     const most = Math.max(...shown.map((r) => r.score), 1e-9);
     const root = svg("svg",
@@ -62,7 +65,7 @@ const evidence = (() => {
     shown.forEach(({ unit, score, chosen }, i) => {
       const y = 8 + row * i;
       const length = score / most * (width - left - 64);
-      root.append(svg("text", { class: "name", x: left - 8, y: y + 14, "text-anchor": "end" }, cut(unit, 20),
+      root.append(svg("text", { class: "name", x: left - 8, y: y + 14, "text-anchor": "end" }, cut(unit, letters(left)),
         svg("title", {}, unit)),
         svg("rect", { class: chosen ? "enough" : "gone", x: left, y: y + 3, width: Math.max(length, 1),
           height: row - 9 }),
@@ -179,7 +182,8 @@ const evidence = (() => {
     const instead = new Set(target.classes.flatMap(([, ...others]) => others));
     const rows = ordered(c.rows.map((r) => ({ ...r, mark: r.kept ? "kept" : instead.has(r.unit) ? "stand-in" : null,
       verdict: instead.has(r.unit) && !r.kept ? "stands in" : verdictOf(r, c) })), target.classes);
-    const unit = forebear.unit(target.name);
+    // As the twin has it, or as the name ends with it, in brackets.
+    const unit = forebear.unit(target.name) || (/[([]([^()[\]]{1,12})[)\]]$/.exec(target.name) || ["", ""])[1].trim();
     const main = [
       { title: "input", left: true, value: (r) => r.unit,
         text: (r) => r.mark === "stand-in" ? [el("span", { class: "instead", "aria-hidden": "true" }, "└ or "), r.unit]
@@ -306,13 +310,13 @@ const evidence = (() => {
     const rows = target.effects;
     const seen = ACTIONS.filter((action) => action !== "dependence" || rows.some((r) => r.dependence > 0));
     const [width, row] = [room(520), 30];
-    const left = Math.min(150, Math.round(0.36 * width));
+    const left = Math.min(170, Math.round(0.4 * width));
     const height = row * rows.length + 34;
     const root = svg("svg",
       { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": `How each ancestor of ${target.name} acts` });
     rows.forEach((r, i) => {
       const y = 6 + row * i;
-      root.append(svg("text", { class: "name", x: left - 8, y: y + 17, "text-anchor": "end" }, cut(r.unit, 20),
+      root.append(svg("text", { class: "name", x: left - 8, y: y + 17, "text-anchor": "end" }, cut(r.unit, letters(left)),
         svg("title", {}, r.unit)));
       let x = left;
       for (const action of seen) {
