@@ -413,7 +413,7 @@ const evidence = (() => {
 
   function byVariation() {
     return "A score is what the fit would lose, as a share of its variance, if the input's value were taken from " +
-      "another row: 0 for an input that does nothing. What acts on the spread alone has a small one. Go by the table " +
+      "another row: 0 for an input that does nothing. What acts on the spread alone may rank low. Go by the table " +
       "above where they disagree.";
   }
 

@@ -361,6 +361,25 @@ def test_axe_finds_nothing_serious(page: Page, width: int, scheme: str) -> None:
     assert [found for found in browser.run(told) if found[1] in ("moderate", "serious", "critical")] == []
 
 
+def test_bars_of_counts_stand_where_their_values_lie(page: Page) -> None:
+    """With room for values that never came, and names at even steps."""
+    browser, _, _ = page
+    browser.run("forebear.select('count')")
+    browser.wait("document.querySelector('.explorer .bar-fill') !== null")
+    bars = browser.run(
+        "[...document.querySelectorAll('.explorer .bar-fill')].map((bar) => "
+        "[Number(bar.querySelector('title').textContent.split(':')[0]), bar.x.baseVal.value])"
+    )
+    values, places = np.array(bars).T
+    assert (np.diff(values) == 4).sum() == 1  # from 6 to 10
+    np.testing.assert_allclose(np.diff(places) / np.diff(values), (places[1] - places[0]), rtol=1e-3)
+    named = browser.run(
+        "[...document.querySelectorAll('.explorer .law svg text.tick')].map((text) => text.textContent)"
+        ".filter((text) => /^[0-9]+$/.test(text)).map(Number)"
+    )
+    assert len(named) > 3 and len(set(np.diff([one for one in named if one > 0]))) == 1
+
+
 def test_a_table_of_many_inputs_is_searched_and_opened(browser: Browser, tmp_path: Path) -> None:
     inputs = [f"s{i:02d}" for i in range(25)]
     small = verdict(0.41)._replace(limit=0.01)
