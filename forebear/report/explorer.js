@@ -294,11 +294,16 @@ const explorer = (() => {
   const hasBars = (law) => law.kind === "lattice" && !isFine(law);
   const draw = (target, law, settings) => (hasBars(law) ? drawBars : drawDensity)(target, law, settings);
 
-  // What is nothing beside the spread of the law is written as nothing.
+  // To a thousandth of the spread of the law or better: what is less is nothing beside it.
   function quantiles(target, given) {
     const found = forebear.quantile(target, given, LEVELS);
     const spread = found[found.length - 1] - found[0];
-    return found.map((v) => fmt(Math.abs(v) < 1e-6 * spread ? 0 : v, 4));
+    if (!(spread > 0)) return found.map((v) => fmt(v, 4));
+    const places = Math.min(Math.max(3 - Math.floor(Math.log10(spread)), 0), 12);
+    return found.map((v) => {
+      const said = Number(v.toFixed(places));
+      return fmt(said, said === 0 ? 1 : Math.max(Math.floor(Math.log10(Math.abs(said))) + 1 + places, 1));
+    });
   }
 
   function numbers(target, law, settings, remove) {
@@ -383,7 +388,7 @@ const explorer = (() => {
       now();
     };
     const sliders = el("div", { class: "sliders" }, law.columns.map((column) => control(column, redraw)));
-    if (!law.columns.length) sliders.append(el("p", {}, "No input shapes this target: its law is always the same."));
+    if (!law.columns.length) sliders.append(el("p", {}, "No input was found to shape this target: one law for all."));
     now();
     return el("div", { class: "explorer" },
       el("div", { class: "law" }, holder),

@@ -30,7 +30,7 @@ from forebear.discovery.verdict import Verdict
 from forebear.report.evidence import LawEvidence
 from forebear.report.kept import keep_evidence, kept_evidence
 from forebear.report.page import as_data
-from forebear.report.sentences import answers, because, plain
+from forebear.report.sentences import answers, because, plain, shaped_by
 from forebear.report.verdicts import rows_told, verdict_told
 from forebear.report.weights import pack_short
 from forebear.twin.blend import BlendLaw
@@ -87,6 +87,13 @@ class TestSentences:
         found = made_by_hand(["y"], self.units, {}, **CERTIFIED)
         told = "y depends on none of the candidates; its law is the same whatever they are: what any of them could "
         assert sentence(found) == told + "still explain is at most 1.4% of it (95% limit)."
+
+    def test_no_ancestor_and_no_word_on_it(self) -> None:
+        """Beside "cannot tell" nobody may say that it depends on none."""
+        fields = {**CERTIFIED, "verdict": Verdict("cannot tell", ("'a' could still explain up to 19%",))}
+        found = made_by_hand(["y"], self.units, {}, **fields)
+        assert plain(shaped_by(found.record, "y")) == "y showed no dependence on any of the candidates."
+        assert "depends on none" not in sentence(found)
 
     def test_everything_is_needed(self) -> None:
         found = made_by_hand(["y"], self.units, {"y": self.units}, verdict=Verdict("certified"), jointly=None)
