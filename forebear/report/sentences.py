@@ -146,10 +146,8 @@ def _depends(found: Discovery, target: str, classes: Sequence[Sequence[str]]) ->
     if not chosen:
         certificate = found.certificate(target)
         open_still = certificate is not None and certificate.verdict.word == CANNOT_TELL
-        none = (
-            " showed no dependence on any of the candidates" if open_still else " depends on none of the candidates"
-        )
-        return (none, *beside)
+        told = "showed no dependence on any" if open_still else "depends on none"
+        return (f" {told} of the candidates", *beside)
     return (" depends on ", *joined(chosen, after=after), *beside)
 
 

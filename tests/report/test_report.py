@@ -204,7 +204,7 @@ def test_without_a_twin_the_page_has_sentences_without_amounts(tmp_path: Path) -
     assert told in [f"a {verb} y." for verb in ("moves", "widens or narrows", "changes the shape of")]
     assert (
         "".join(p if isinstance(p, str) else p["name"] for p in n["headline"])
-        == "n depends on none of the candidates."
+        == "n showed no dependence on any of the candidates."
     )
 
 
