@@ -33,7 +33,7 @@ def main(page: Path, picture: Path, target: str, pinned: list[str], now: list[st
     """Open, set, look."""
     binary = find_browser()
     assert binary is not None, "no browser: set FOREBEAR_BROWSER"
-    with Browser(binary, 1_120, 1_720) as browser:
+    with Browser(binary, 1_120, 1_740) as browser:
         browser.look("light")
         browser.open(page)
         browser.run("document.documentElement.scrollIntoView = Element.prototype.scrollIntoView = () => {}")

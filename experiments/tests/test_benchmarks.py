@@ -267,3 +267,19 @@ def test_constraints_are_kept_and_their_price_is_told() -> None:
     for row in kept:
         assert row["times_nominal"] > 1 and row["exact"] == pytest.approx(row["asked"], abs=0.06)
     assert [row["cost"] for row in kept] == sorted(row["cost"] for row in kept)
+
+
+def test_scores_rank_inputs_in_two_ways() -> None:
+    from forebear_experiments.benchmarks.scores import table_of
+
+    table, needed = table_of("interaction", 20, 0)
+    assert table.shape == (2_000, 21) and needed == ("x3", "x10", "x18")
+    quick = {"subset_steps": 60, "tested": 400, "distilled": 150, "nugget": 1.0, "lengthscale": 2.0}
+    [row] = measure("scores", laws=["mean"], inputs=(20,), latent_lengthscale=1.0, **quick)["rows"]
+    assert row["what"] == "mean, 20 inputs" and row["needed"] == 3
+    assert all(
+        3 <= row[f"{scores}_{place}"] <= 20 for scores in ("energy", "variation") for place in ("last", "path")
+    )
+    assert row["energy_useless"] > 0.3 > row["variation_useless"]
+    with pytest.raises(fb.InputError, match="no law 'maen' .* Did you mean 'mean'"):
+        measure("scores", laws=["maen"])

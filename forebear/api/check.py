@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from forebear.api.asked import command_line
+from forebear.api.slips import check_slips
 from forebear.data.checked import Checked
 from forebear.data.source import open_frame
 from forebear.data.survey import MODEL, Roles, Survey, survey
@@ -15,6 +16,12 @@ from forebear.discovery.screen import AUTO, kept_of
 from forebear.discovery.structure import AUTO as STRUCTURE
 from forebear.discovery.structure import declared
 from forebear.errors import InputError
+
+ARGUMENTS = (
+    *("data", "targets", "candidates", "keep", "groups", "periodic"),
+    *("exclude", "missing", "time", "rows", "weights"),
+)
+"""what `check` takes"""
 
 
 def check(
@@ -30,6 +37,7 @@ def check(
     time: str | None = None,
     rows: str = "auto",
     weights: str | None = None,
+    **others: Any,
 ) -> Checked:
     """Look at a table before anything is trained: kinds, gaps, ranges, what is used and left out, and all problems.
 
@@ -45,6 +53,7 @@ def check(
         time: a column of timestamps.
         rows: how rows hang together.
         weights: a column that says how much each row counts.
+        **others: nothing; names of other libraries are answered with the one that is meant.
 
     Returns:
         A `Checked`, which prints as a table; `columns` is a data frame, `problems` what `discover` would stop with.
@@ -58,6 +67,12 @@ def check(
     >>> checked.ok, checked.command
     (True, "fb.discover(table, 'y')")
     """
+    check_slips(others, targets)
+    if others:
+        raise InputError(
+            f"check has no argument '{next(iter(others))}': it looks at the table and trains nothing. Its arguments "
+            f"are {', '.join(ARGUMENTS)}"
+        )
     check_weights(weights)
     opened = open_frame(data)
     problems: list[str] = []

@@ -25,6 +25,7 @@ def fan_charts(
 ) -> Axes | Figure:
     """The work of `Found.plot_fan`."""
     from forebear.plots.fans import panels
+    from forebear.plots.style import shown_once
 
     found.record.check_target(target)
     if name is None and ax is not None:
@@ -36,7 +37,8 @@ def fan_charts(
     names = law.ancestors.get(target, ())[:_MOST]
     if not names:
         raise InputError(f"target: no input shapes '{target}': its law is the same everywhere")
-    return panels([lambda axis, own=own: law.plot_fan(own, target, given=given, data=data, ax=axis) for own in names])
+    charts = [lambda axis, own=own: law.plot_fan(own, target, given=given, data=data, ax=axis) for own in names]
+    return shown_once(panels(charts))
 
 
 def sentences(found: Found, twin: Twin | None) -> dict[str, str]:

@@ -12,6 +12,7 @@ import networkx as nx
 import numpy as np
 import pandas as pd
 
+from forebear.api.by_target import ByTarget
 from forebear.api.twins import Twins, fit_recipe, recipe_of, sampler_of
 from forebear.data.cells import few, html_table
 from forebear.data.checked import columns_frame
@@ -124,7 +125,7 @@ class Found:
     @property
     def ancestors(self) -> dict[str, tuple[str, ...]]:
         """For each target the candidates that more than half of the runs chose, kept inputs included."""
-        return self.record.ancestors
+        return ByTarget(self.record.ancestors)
 
     @property
     def frequencies(self) -> dict[str, dict[str, float]]:
@@ -158,7 +159,7 @@ class Found:
     @property
     def paths(self) -> dict[str, pd.DataFrame]:
         """For each target the pruning path of the first run: step, removed, nsr, increment, remaining, scores."""
-        return {target: path.frame() for target, path in self.runs[0].items()}
+        return ByTarget({target: path.frame() for target, path in self.runs[0].items()})
 
     @property
     def certificates(self) -> dict[str, pd.DataFrame]:
@@ -170,7 +171,7 @@ class Found:
         the target, in its own units. For a removed candidate the p-value and effect tell whether the latents still
         depend on it, given the chosen set; for a kept one whether they do when it alone is taken out.
         """
-        return {target: certificate.frame() for target, certificate in self.record.certificates().items()}
+        return ByTarget({target: certificate.frame() for target, certificate in self.record.certificates().items()})
 
     @property
     def verdicts(self) -> dict[str, str]:
@@ -179,17 +180,21 @@ class Found:
         Certified: for every removed candidate, and for all together, a 95% upper limit on what it could still explain
         of what the kept ones leave open lies below `margin`. `why` has the reasons of the two others.
         """
-        return {target: certificate.verdict.word for target, certificate in self.record.certificates().items()}
+        return ByTarget(
+            {target: certificate.verdict.word for target, certificate in self.record.certificates().items()}
+        )
 
     @property
     def why(self) -> dict[str, tuple[str, ...]]:
         """For each target the reasons of its verdict, and what would help; none for a certified one."""
-        return {target: certificate.verdict.reasons for target, certificate in self.record.certificates().items()}
+        return ByTarget(
+            {target: certificate.verdict.reasons for target, certificate in self.record.certificates().items()}
+        )
 
     @property
     def classes(self) -> dict[str, tuple[tuple[str, ...], ...]]:
         """For each target groups of inputs that stand in for one another: a chosen one first, then the others."""
-        return {target: certificate.classes for target, certificate in self.record.certificates().items()}
+        return ByTarget({target: certificate.classes for target, certificate in self.record.certificates().items()})
 
     @property
     def cost(self) -> dict[str, pd.DataFrame]:
@@ -198,7 +203,9 @@ class Found:
 
         The difference is that of the pruned law less the full one, with its 95% interval: positive when it costs.
         """
-        return {target: certificate.cost_frame() for target, certificate in self.record.certificates().items()}
+        return ByTarget(
+            {target: certificate.cost_frame() for target, certificate in self.record.certificates().items()}
+        )
 
     @property
     def curves(self) -> dict[str, pd.DataFrame]:
@@ -206,7 +213,9 @@ class Found:
 
         The share is that of what all chosen inputs bring: 0.99 says that one can do with these for a hundredth.
         """
-        return {target: certificate.curve_frame() for target, certificate in self.record.certificates().items()}
+        return ByTarget(
+            {target: certificate.curve_frame() for target, certificate in self.record.certificates().items()}
+        )
 
     def smallest(self, target: str, margin: float) -> tuple[str, ...]:
         """The fewest of the chosen inputs that bring all but `margin` of what they bring together.
@@ -267,13 +276,15 @@ class Found:
     @property
     def effects(self) -> dict[str, pd.DataFrame]:
         """For each target one row per ancestor: shares of its action on location, scale and shape of the law."""
-        return {target: certificate.actions_frame() for target, certificate in self.record.certificates().items()}
+        return ByTarget(
+            {target: certificate.actions_frame() for target, certificate in self.record.certificates().items()}
+        )
 
     @property
     def alternatives(self) -> dict[str, dict[tuple[str, ...], pd.DataFrame]]:
         """For each target other sets, no larger, that pass the test as well, each with its own certificate."""
         certificates = self.record.certificates()
-        return {target: certificate.alternative_frames() for target, certificate in certificates.items()}
+        return ByTarget({target: certificate.alternative_frames() for target, certificate in certificates.items()})
 
     def union(self, targets: Iterable[str] | None = None) -> tuple[str, ...]:
         """The ancestors of several outputs together (of all targets by default)."""
@@ -284,9 +295,9 @@ class Found:
         """An edge from every ancestor to its target, with attributes score, p_value, effect, frequency, verdict (of
         the target), by_request (the input was kept by `keep=`) and acts (what it mostly does to the law).
 
-        The score is the share of the signal that runs through the candidate when every candidate is present, in the
-        first run; it ranks candidates of one target and means nothing on its own. p_value and effect say what happens
-        to the latents when it is taken out; they are None without a certificate.
+        The score is that of the candidate when every candidate is present, in the first run: the share of the fit's
+        variation, or of its signal (`scores=`), that goes through it. It ranks candidates of one target. p_value and
+        effect say what happens to the latents when it is taken out; they are None without a certificate.
         """
         return graph_of(self.record)
 
@@ -386,7 +397,8 @@ class Found:
         from forebear.plots.results import scores_figure
 
         self.record.check_target(target)
-        return scores_figure(target, self.record.first_scores(target), self.choices[0][target], ax)
+        of = "fit's variation" if self.record.scored_by == "variation" else "signal"
+        return scores_figure(target, self.record.first_scores(target), self.choices[0][target], ax, of)
 
     @overload
     def plot_fan(
@@ -434,7 +446,7 @@ class Found:
         """
         from forebear.api.fans import sentences
 
-        return sentences(self, twin)
+        return ByTarget(sentences(self, twin))
 
     def _pruning(self, target: str) -> Pruning:
         from forebear.plots.results import Pruning

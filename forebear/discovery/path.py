@@ -16,9 +16,10 @@ from forebear.discovery.embed import Lengthscales
 from forebear.errors import renamed
 from forebear.kernel.buffers import BufferPool
 from forebear.kernel.memory import dense_rows
-from forebear.kernel.product import Dense, Tiled
+from forebear.kernel.product import Dense, Tiled, group_means
 from forebear.kernel.profiles import RBF, Kernel
 from forebear.kernel.ridge import ridge
+from forebear.kernel.settings import ENERGY, VARIATION
 from forebear.kernel.threads import one_thread
 from forebear.storage.checkpoint import Journal
 
@@ -84,7 +85,7 @@ class Fit(NamedTuple):
     nugget: float
     """against factors of 1 + k"""
     energy: list[list[float]]
-    """(candidates there, targets)"""
+    """(candidates there, targets); its share of `signal` is the score. By variation both are variances"""
 
 
 Fits = Journal[tuple[int, ...], Fit]
@@ -102,6 +103,7 @@ def prune(
     nugget: float,
     *,
     drop: float = 0.0,
+    scores: str = ENERGY,
     lengthscales: Lengthscales = _UNIT,
     profile: Kernel = _RBF,
     pool: BufferPool | None = None,
@@ -111,14 +113,14 @@ def prune(
     """For each target: fit, score, remove the candidate with the least score, and so on down to none.
 
     `points` (factors, width, rows) embeds every factor of the kernel, see `forebear.kernel.factors`; y has shape
-    (rows, targets). `candidates` names the removable factors by their numbers; those outside all of them (latents,
-    kept inputs) stay. `nugget` is against factors of 1 + k. While more than `MANY` candidates are left, the share
-    `drop` of them with the least scores goes at once; 0 removes one at a time throughout. The lengthscales are
-    recorded, not used: they are already in `points`. Targets walk down side by side, and share the kernel and its
-    factorisation as long as the same candidates are left; at most one kernel per target is held at a time, in memory
-    of the `pool`. `fits` are
-    those of the same walk that are known already, by the numbers of the candidates that are left; it takes up the
-    others.
+    (rows, targets). `candidates` names the removable factors by their numbers; those outside all of them
+    (latents, kept inputs) stay. `nugget` is against factors of 1 + k. While more than `MANY` candidates are left,
+    the share `drop` of them with the least scores goes at once; 0 removes one at a time throughout. `scores` are
+    those of `Dense.energies` ("energy") or `Dense.variations` ("variation"). The lengthscales are recorded, not
+    used: they are already in `points`. Targets walk down side by side, and share the kernel and its factorisation
+    as long as the same candidates are left; at most one kernel per target is held at a time, in memory of the
+    `pool`. `fits` are those of the same walk that are known already, by the numbers of the candidates that are
+    left; it takes up the others.
 
     >>> rng = np.random.default_rng(0)
     >>> x = rng.normal(size=(3, 1, 200))
@@ -128,7 +130,8 @@ def prune(
     """
     with one_thread():
         known = Fits() if fits is None else fits
-        return _prune(points, y, candidates, nugget, drop, lengthscales, profile, pool, known, tick)
+        average = group_means(points, list(candidates.values()), profile) if scores == VARIATION else None
+        return _prune(points, y, candidates, nugget, drop, average, lengthscales, profile, pool, known, tick)
 
 
 def _prune(
@@ -137,6 +140,7 @@ def _prune(
     candidates: dict[str, tuple[int, ...]],
     nugget: float,
     drop: float,
+    average: Float[np.ndarray, "candidates rows"] | None,
     lengthscales: Lengthscales,
     profile: Kernel,
     pool: BufferPool | None,
@@ -156,7 +160,8 @@ def _prune(
             active, (kernel, here) = level.popitem()
             members = [candidates[names[u]] for u in active]
             targets = [walk.target for walk in here]
-            fit = fits.load_or(active, partial(_fit, kernel, y[:, targets], nugget, always, members))
+            of_active = None if average is None else average[list(active)]
+            fit = fits.load_or(active, partial(_fit, kernel, y[:, targets], nugget, always, members, of_active))
             fresh: dict[tuple[int, ...], list[int]] = {}
             for place, walk in enumerate(here):
                 walk.note(fit.nsr[place], fit.nugget)
@@ -183,11 +188,24 @@ def _prune(
     return [walk.path(names, lengthscales) for walk in walks]
 
 
-def _fit(kernel: Dense | Tiled, y: np.ndarray, nugget: float, always: int, members: Sequence[Sequence[int]]) -> Fit:
+def _fit(
+    kernel: Dense | Tiled,
+    y: np.ndarray,
+    nugget: float,
+    always: int,
+    members: Sequence[Sequence[int]],
+    average: np.ndarray | None,
+) -> Fit:
+    """`average` (candidates, rows) where candidates are scored by variation, see `group_means`."""
     factors = always + sum(map(len, members))
     fit = ridge(kernel, y, nugget * 0.5**factors)
-    energy = kernel.energies(fit.alpha, members).tolist() if members else []
-    return Fit(fit.nsr.tolist(), fit.signal.tolist(), fit.nugget * 2.0**factors, energy)
+    energy, signal = [], fit.signal
+    if members and average is not None:
+        lost, signal = kernel.variations(fit.alpha, members, average)
+        energy = lost.tolist()
+    elif members:
+        energy = kernel.energies(fit.alpha, members).tolist()
+    return Fit(fit.nsr.tolist(), signal.tolist(), fit.nugget * 2.0**factors, energy)
 
 
 MANY = 32

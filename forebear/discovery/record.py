@@ -14,6 +14,7 @@ from forebear.discovery.certificate import Certificate
 from forebear.discovery.path import Path
 from forebear.discovery.verdict import contradicted
 from forebear.errors import InputError, listed, near_miss
+from forebear.kernel.settings import ENERGY
 from forebear.storage.files import read_json, write_json
 from forebear.storage.folder import RESULT
 from forebear.storage.records import RecordError, from_record, to_record
@@ -111,6 +112,11 @@ class Discovery:
         everything = {candidate for target in chosen for candidate in self.ancestors[target]}
         ordered = [candidate for target in chosen for candidate in self.order(target)]
         return tuple(dict.fromkeys(candidate for candidate in ordered if candidate in everything))
+
+    @property
+    def scored_by(self) -> str:
+        """What the scores of paths are, "energy" or "variation"; runs of earlier versions know energies alone."""
+        return self.settings.get("scores", ENERGY)
 
     def first_scores(self, target: str) -> dict[str, float]:
         """The score of every candidate of a target while all are there, in the first run."""

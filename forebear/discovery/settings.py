@@ -46,14 +46,20 @@ class Settings:
         ('shared', 1500)
         >>> Settings(flow=flow.FlowSettings(steps=300)).settled(True, {}).path
         'own'
+        >>> settings.kernel.scores, Settings().settled(False, {}).kernel.scores
+        ('variation', 'energy')
         """
         if self.path == SHARED and not sharing:
             raise InputError("path='shared' needs rule='certified', sampler='flow' and joint=False: use path='own'")
         by_default = self.flow == flow.FlowSettings() and self.folds == Settings.folds
         if self.path == OWN or (self.path == AUTO and not (sharing and by_default)):
-            return replace(self, path=OWN)
+            return replace(self, path=OWN, kernel=self._kernel(kernel.ENERGY))
         draws = self.kernel.distilled if "distilled" in changes else _SHARED_DRAWS
-        return replace(self, path=SHARED, kernel=replace(self.kernel, distilled=draws))
+        return replace(self, path=SHARED, kernel=replace(self._kernel(kernel.VARIATION), distilled=draws))
+
+    def _kernel(self, scores: str) -> kernel.KernelSettings:
+        """With these scores, where they were left open."""
+        return replace(self.kernel, scores=scores) if self.kernel.scores == kernel.AUTO else self.kernel
 
     def flat(self) -> dict[str, Any]:
         """Every setting by its name."""

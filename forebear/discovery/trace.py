@@ -116,6 +116,7 @@ def _walk(
         candidates,
         choice.nugget,
         drop=kernel.drop,
+        scores=kernel.scores,
         lengthscales=lengthscales,
         profile=kernel.profile,
         pool=POOL,

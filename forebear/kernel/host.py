@@ -131,6 +131,75 @@ def energies(
     return np.sum(_in_pieces(add, points.shape[2]), axis=0)
 
 
+def group_means(
+    points: Float[np.ndarray, "inputs width rows"],
+    groups: Sequence[Sequence[int]],
+    some: int,
+    profile: Kernel = _RBF,
+) -> Float[np.ndarray, "groups rows"]:
+    """The product of a group's factors (1 + k) between each row and the first few, averaged over these.
+
+    >>> group_means(np.zeros((2, 1, 3)), [[0], [0, 1]], 2).tolist()
+    [[2.0, 2.0, 2.0], [4.0, 4.0, 4.0]]
+    """
+
+    def add(blocks: Blocks) -> np.ndarray:
+        factors = _Factors(points, blocks, profile)
+        joint, total = factors.space(), np.zeros((len(groups), points.shape[2]))
+        for rows in blocks:
+            for number, members in enumerate(groups):
+                product = factors.one_plus_k(members[0], rows)
+                for place, j in enumerate(members[1:]):
+                    if place == 0:
+                        product = np.multiply(product, 1.0, out=_corner(joint, product.shape))
+                    product *= factors.one_plus_k(j, rows)
+                total[number] += product.sum(axis=0)
+        return total
+
+    return np.sum(_in_pieces(add, some, points.shape[2]), axis=0) / some
+
+
+def variations(
+    kernel: Float[np.ndarray, "rows rows"] | Sequence[int],
+    points: Float[np.ndarray, "inputs width rows"],
+    alpha: Float[np.ndarray, "rows targets"],
+    groups: Sequence[Sequence[int]],
+    means: Float[np.ndarray, "groups rows"],
+    some: int,
+    profile: Kernel = _RBF,
+) -> tuple[Float[np.ndarray, "groups targets"], Float[np.ndarray, " targets"]]:
+    """What the fit K alpha loses where a group is averaged over the first `some` rows, and its variance there.
+
+    See `Dense.variations`. `kernel` is the matrix, or the inputs it consists of; `means` are those of the groups.
+
+    >>> points = np.random.default_rng(0).normal(size=(2, 1, 3))
+    >>> groups, alpha = [[0], [1]], np.ones((3, 1))
+    >>> average = group_means(points, groups, 3)
+    >>> held, made = (variations(k, points, alpha, groups, average, 3)[0] for k in (gram(points, [0, 1]), [0, 1]))
+    >>> held.shape, bool(np.allclose(held, made))
+    ((2, 1), True)
+    """
+
+    def add(blocks: Blocks) -> np.ndarray:
+        factors = _Factors(points, blocks, profile)
+        made, rest = factors.space(), factors.space()
+        total = np.zeros((len(groups) + 2, alpha.shape[1]))
+        for rows in blocks:
+            entries = kernel[rows] if isinstance(kernel, np.ndarray) else factors.product(kernel, rows, made)
+            fit = entries @ alpha
+            total[-2] += fit.sum(axis=0)
+            total[-1] += np.sum(fit**2, axis=0)
+            for number, members in enumerate(groups):
+                without = np.divide(entries, factors.one_plus_k(members[0], rows), out=_corner(rest, entries.shape))
+                for j in members[1:]:
+                    without /= factors.one_plus_k(j, rows)
+                total[number] += np.sum((fit - without @ (alpha * means[number][:, None])) ** 2, axis=0)
+        return total
+
+    *lost, first, second = np.sum(_in_pieces(add, some, points.shape[2]), axis=0) / some
+    return np.reshape(lost, (len(groups), alpha.shape[1])), second - first**2
+
+
 def product(
     points: Float[np.ndarray, "inputs width rows"],
     inputs: Sequence[int],

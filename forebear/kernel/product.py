@@ -27,6 +27,26 @@ def backend() -> ModuleType:
     return host if jax.default_backend() == "cpu" else device
 
 
+# Rows at which a fit's variation is measured, and over which inputs are averaged: they are drawn at random.
+_ROWS_LOOKED_AT = 1_000
+
+
+def looked_at(points: Float[np.ndarray, "inputs width rows"]) -> int:
+    """How many of the rows `variations` looks at, the first ones."""
+    return min(_ROWS_LOOKED_AT, points.shape[2])
+
+
+def group_means(
+    points: Float[np.ndarray, "inputs width rows"], groups: Sequence[Sequence[int]], profile: Kernel = _RBF
+) -> Float[np.ndarray, "groups rows"]:
+    """For `variations`: what takes the place of each group's factors where the group is averaged out.
+
+    >>> group_means(np.zeros((2, 1, 3)), [[0], [0, 1]]).tolist()
+    [[2.0, 2.0, 2.0], [4.0, 4.0, 4.0]]
+    """
+    return backend().group_means(points, groups, looked_at(points), profile)
+
+
 class Dense:
     """The product over some inputs of (1 + k) / 2, every entry of it.
 
@@ -72,6 +92,22 @@ class Dense:
         The score of a useless input is not near 0, because k is not centred: rank by it, never threshold it.
         """
         return backend().energies(self.entries, self.points, alpha, groups, self.profile)
+
+    def variations(
+        self,
+        alpha: Float[np.ndarray, "rows targets"],
+        groups: Sequence[Sequence[int]],
+        means: Float[np.ndarray, "groups rows"],
+    ) -> tuple[Float[np.ndarray, "groups targets"], Float[np.ndarray, " targets"]]:
+        """What the fit f = K alpha loses without each of the groups, E (f - E_u f)^2, and the variance of f.
+
+        E_u f is f with the members of group u drawn from other rows and averaged: in every term of f their factors
+        1 + k are replaced by their mean, of which `means` (groups, rows) has one per row (`group_means`). For inputs
+        that are independent the ratio of both is the total index of Sobol. It is 0 where f does not follow u.
+        """
+        return backend().variations(
+            self.entries, self.points, alpha, groups, means, looked_at(self.points), self.profile
+        )
 
     def without(self, inputs: Sequence[int], *, spare: bool = False) -> Dense:
         """The kernel of fewer inputs: their factors, which lie in [1/2, 1], are divided out, at the cost of one
@@ -141,6 +177,17 @@ class Tiled:
     ) -> Float[np.ndarray, "groups targets"]:
         """As those of `Dense`."""
         return backend().energies(self.inputs, self.points, alpha, groups, self.profile)
+
+    def variations(
+        self,
+        alpha: Float[np.ndarray, "rows targets"],
+        groups: Sequence[Sequence[int]],
+        means: Float[np.ndarray, "groups rows"],
+    ) -> tuple[Float[np.ndarray, "groups targets"], Float[np.ndarray, " targets"]]:
+        """As those of `Dense`."""
+        return backend().variations(
+            self.inputs, self.points, alpha, groups, means, looked_at(self.points), self.profile
+        )
 
     def without(self, inputs: Sequence[int], *, spare: bool = False) -> Tiled:
         """The kernel of fewer inputs; there is no memory to `spare`."""

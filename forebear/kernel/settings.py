@@ -6,8 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from forebear.errors import below_one, check_fields, or_none, positive, whole
+from forebear.errors import below_one, check_fields, one_of, or_none, positive, whole
 from forebear.kernel.profiles import Kernel, find_kernel
+
+AUTO, ENERGY, VARIATION = "auto", "energy", "variation"
 
 
 @dataclass(frozen=True)
@@ -28,6 +30,11 @@ class KernelSettings:
     drop: float = 0.25
     """share of the inputs that is removed at a step of the path while more than 32 are left, those with the least
     scores; 0: one at a time throughout, as published"""
+    scores: str = AUTO
+    """by which inputs are ranked and removed. "energy": the share of the signal in terms that contain the input, as
+    published; with many inputs all of them are close to one half. "variation": the share of the fit's variance that
+    is lost on average when the input is drawn from another row; 0 for an input that does nothing. "auto": variation
+    where the path is shared (`path=`), energy elsewhere"""
 
     def __post_init__(self) -> None:
         check_fields(self, _CHECKS)
@@ -52,7 +59,10 @@ _CHECKS = {
     "latent_lengthscale": or_none(positive()),
     "nugget": or_none(positive()),
     "drop": below_one,
+    "scores": one_of(AUTO, ENERGY, VARIATION),
 }
 
-PUBLISHED = KernelSettings(distilled=5_000, lengthscale=1.0, latent_lengthscale=1.0, nugget=1.0, drop=0.0)
+PUBLISHED = KernelSettings(
+    distilled=5_000, lengthscale=1.0, latent_lengthscale=1.0, nugget=1.0, drop=0.0, scores=ENERGY
+)
 """the values most published experiments share: the preset "paper\""""

@@ -75,19 +75,21 @@ def path_figure(pruning: Pruning, ax: Axes | None = None) -> Axes:
     axis.set_ylim(-0.04, 1.04)
     axis.set_ylabel("noise / (signal + noise)", fontsize=9)
     answer = ", ".join(pruning.answer) or "none"
-    axis.set_title(f"{cut(pruning.target, 24)} ← {cut(answer, 26)}", fontsize=10, loc="left", color=INK)
+    axis.set_title(f"{cut(pruning.target, 20)} ← {cut(answer, 24)}", fontsize=9, loc="left", color=INK)
     return plain(axis)
 
 
-def scores_figure(target: str, scores: Mapping[str, float], chosen: Collection[str], ax: Axes | None = None) -> Axes:
-    """Bars of the scores, the highest on top; the chosen ones in blue."""
+def scores_figure(
+    target: str, scores: Mapping[str, float], chosen: Collection[str], ax: Axes | None = None, of: str = "signal"
+) -> Axes:
+    """Bars of the scores, the highest on top, as shares of something; the chosen ones in blue."""
     ranked = sorted(scores, key=lambda unit: scores[unit])[-_LONGEST_LABELS:]
     height = max(1.6, 0.28 * len(ranked) + 0.8)
     axis = ax if ax is not None else plt.subplots(figsize=(5, height), layout="constrained")[1]
     places = range(len(ranked))
     axis.barh(places, [scores[unit] for unit in ranked], color=[KEPT if u in chosen else GONE for u in ranked])
     axis.set_yticks(places, [cut(unit, 24) for unit in ranked], fontsize=8)
-    axis.set_xlabel("share of the signal", fontsize=9)
+    axis.set_xlabel(f"share of the {of}", fontsize=9)
     axis.set_title(f"{cut(target, 32)}: scores", fontsize=10, loc="left", color=INK)
     return plain(axis)
 
@@ -98,7 +100,11 @@ def graph_figure(graph: nx.DiGraph, inputs: Sequence[str], targets: Sequence[str
     An edge has the colour and dash of what it mostly does to the law (`acts`, as on the page of a report), told below
     where edges differ; one that is there by request (`by_request`) is grey.
     """
-    axis = ax if ax is not None else plt.subplots(figsize=(4, 4), layout="constrained")[1]
+    lines = max(len(inputs), len(targets))
+    size = 10 if lines <= 24 else 6
+    # A name needs its line: 72 points are an inch.
+    tall = max(4.0, 1.5 * size / 72 * lines + 0.8)
+    axis = ax if ax is not None else plt.subplots(figsize=(5, tall), layout="constrained")[1]
     left, right = _heights(inputs), _heights(targets)
     for unit, target, edge in graph.edges(data=True):
         colour, dash = _look(edge)
@@ -116,7 +122,6 @@ def graph_figure(graph: nx.DiGraph, inputs: Sequence[str], targets: Sequence[str
         )
         axis.add_patch(arrow)
     used = {unit for unit, _ in graph.edges()}
-    size = 10 if max(len(inputs), len(right)) <= 24 else 6
     for unit, height in left.items():
         colour = INK if unit in used else GONE
         axis.plot(0, height, "o", ms=5, color=colour)

@@ -139,6 +139,7 @@ def _path(found: Discovery, target: str) -> dict[str, Any]:
         "removed": list(path.removed),
         "nsr": [_short(v) for v in path.nsr],
         "scores": [[_short(v) for v in row] for row in scores.tolist()],
+        "scored": found.scored_by,
         "chosen": list(chosen),
         "enough": [set(path.remaining(step)) >= set(chosen) for step in range(len(path.nsr))],
         "others": [[_short(v) for v in run[target].nsr] for run in found.runs[1:_MOST_RUNS]],

@@ -47,6 +47,9 @@ const evidence = (() => {
       p.root, fileName("path", target.name));
   }
 
+  // How many letters of a name fit into the room beside the bars; none is wider than an em, most are half of it.
+  const letters = (width) => Math.floor((width - 12) / 7.6);
+
   function scoresFigure(target) {
     const { path } = target;
     const all = path.units.map((unit, i) =>
@@ -54,7 +57,7 @@ const evidence = (() => {
     const ranked = all.sort((a, b) => b.score - a.score);
     const shown = ranked.slice(0, 20);
     const [width, row] = [room(520), 24];
-    const left = Math.min(150, Math.round(0.36 * width));
+    const left = Math.min(170, Math.round(0.4 * width));
     const height = row * shown.length + 12;
     const most = Math.max(...shown.map((r) => r.score), 1e-9);
     const root = svg("svg",
@@ -62,14 +65,16 @@ const evidence = (() => {
     shown.forEach(({ unit, score, chosen }, i) => {
       const y = 8 + row * i;
       const length = score / most * (width - left - 64);
-      root.append(svg("text", { class: "name", x: left - 8, y: y + 14, "text-anchor": "end" }, cut(unit, 20),
+      root.append(svg("text", { class: "name", x: left - 8, y: y + 14, "text-anchor": "end" }, cut(unit, letters(left)),
         svg("title", {}, unit)),
         svg("rect", { class: chosen ? "enough" : "gone", x: left, y: y + 3, width: Math.max(length, 1),
           height: row - 9 }),
         svg("text", { class: "tick", x: left + Math.max(length, 1) + 6, y: y + 14 }, fmt(score)));
     });
     root.append(svg("line", { class: "axis", x1: left, x2: left, y1: 4, y2: height - 2 }));
-    return figure("Scores", "Share of the signal through each input while all are there; blue ones were chosen." +
+    const share = path.scored === "variation" ? "Share of the fit's variation that goes through each input"
+      : "Share of the signal through each input";
+    return figure("Scores", share + " while all are there; blue ones were chosen." +
       (ranked.length > shown.length ? ` The first 20 of ${ranked.length}.` : ""), root,
         fileName("scores", target.name));
   }
@@ -177,7 +182,8 @@ const evidence = (() => {
     const instead = new Set(target.classes.flatMap(([, ...others]) => others));
     const rows = ordered(c.rows.map((r) => ({ ...r, mark: r.kept ? "kept" : instead.has(r.unit) ? "stand-in" : null,
       verdict: instead.has(r.unit) && !r.kept ? "stands in" : verdictOf(r, c) })), target.classes);
-    const unit = forebear.unit(target.name);
+    // As the twin has it, or as the name ends with it, in brackets.
+    const unit = forebear.unit(target.name) || (/[([]([^()[\]]{1,12})[)\]]$/.exec(target.name) || ["", ""])[1].trim();
     const main = [
       { title: "input", left: true, value: (r) => r.unit,
         text: (r) => r.mark === "stand-in" ? [el("span", { class: "instead", "aria-hidden": "true" }, "└ or "), r.unit]
@@ -304,13 +310,13 @@ const evidence = (() => {
     const rows = target.effects;
     const seen = ACTIONS.filter((action) => action !== "dependence" || rows.some((r) => r.dependence > 0));
     const [width, row] = [room(520), 30];
-    const left = Math.min(150, Math.round(0.36 * width));
+    const left = Math.min(170, Math.round(0.4 * width));
     const height = row * rows.length + 34;
     const root = svg("svg",
       { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": `How each ancestor of ${target.name} acts` });
     rows.forEach((r, i) => {
       const y = 6 + row * i;
-      root.append(svg("text", { class: "name", x: left - 8, y: y + 17, "text-anchor": "end" }, cut(r.unit, 20),
+      root.append(svg("text", { class: "name", x: left - 8, y: y + 17, "text-anchor": "end" }, cut(r.unit, letters(left)),
         svg("title", {}, r.unit)));
       let x = left;
       for (const action of seen) {
@@ -395,21 +401,34 @@ const evidence = (() => {
       `(difference ${fmt(c.worse)}, 95% interval ${fmt(c.worseInterval[0])} to ${fmt(c.worseInterval[1])}).`);
   }
 
-  // The published method's own view. It ranks by how much of one kernel's signal runs through each input.
-  function published(target) {
-    const many = target.path.units.length >= MANY;
+  // The path and its scores: by variation a ranking worth reading, by energy the published method's own view.
+  function pathAndScores(target) {
+    const [title, told] = target.path.scored === "variation" ? ["Pruning path and scores", byVariation()]
+      : ["The published method's view: pruning path and scores", byEnergy(target)];
+    return el("details", { class: "published" }, el("summary", {}, title),
+      el("p", { class: "muted" }, "Inputs are removed one by one, the least telling first, and the rise of the noise " +
+        "says when to stop. " + told),
+      el("div", { class: "pair" }, scoresFigure(target), pathFigure(target)), stepsTable(target));
+  }
+
+  function byVariation() {
+    return "A score is what the fit would lose, as a share of its variance, if the input's value were taken from " +
+      "another row: 0 for an input that does nothing. What acts on the spread alone may rank low. Go by the table " +
+      "above where they disagree.";
+  }
+
+  function byEnergy(target) {
     const scores = target.path.scores[0].filter(Number.isFinite);
+    const count = target.path.units.length;
+    if (count < MANY) {
+      return "Both come from one kernel that takes all inputs at once: what acts on the spread alone, or together " +
+        "with others, may rank low. Go by the table above where they disagree.";
+    }
     const near = scores.length >= MANY && Math.max(...scores) - Math.min(...scores) < 0.2;
     const range = near ? ` Here all ${scores.length} scores lie between ${fmt(Math.min(...scores), 2)} and ` +
       `${fmt(Math.max(...scores), 2)}: they rank nothing.` : "";
-    const warn = many ? ` With ${target.path.units.length} inputs one kernel spreads its signal nearly evenly over ` +
-      `them: even one that does nothing scores about a half, and the order of removal is partly chance.${range} Go by the table above.`
-      : " Both come from one kernel that takes all inputs at once: what acts on the spread alone, or together with " +
-        "others, may rank low. Go by the table above where they disagree.";
-    return el("details", { class: "published" }, el("summary", {}, "The published method's view: pruning path and scores"),
-      el("p", { class: "muted" }, "Inputs are removed one by one, the least telling first, and the rise of the noise " +
-        "says when to stop." + warn),
-      el("div", { class: "pair" }, scoresFigure(target), pathFigure(target)), stepsTable(target));
+    return `With ${count} inputs one kernel spreads its signal nearly evenly over them: even one that does nothing ` +
+      `scores about a half, and the order of removal is partly chance.${range} Go by the table above.`;
   }
   const MANY = 20;
 
@@ -439,6 +458,6 @@ const evidence = (() => {
   }
 
   return {
-    published, certificate, cost, actionsFigure, calibration, alternatives, frequencies, groups, glossary,
+    pathAndScores, certificate, cost, actionsFigure, calibration, alternatives, frequencies, groups, glossary,
   };
 })();

@@ -172,6 +172,24 @@ const explorer = (() => {
     });
   }
 
+  // Where bars stand, and which places are named: labels side by side, numbers where they lie, with room for values
+  // that the data skips. Numbers that lie very unevenly stand side by side too.
+  function places(masses, names) {
+    const [count, most] = [masses.length, wide() < 480 ? 8 : 16];
+    const values = masses.map(({ value }) => value);
+    const step = Math.min(...values.slice(1).map((value, i) => value - values[i]));
+    const steps = count > 1 ? Math.round((values[count - 1] - values[0]) / step) : 0;
+    if (masses.some(({ label }) => label !== null) || count < 2 || steps > 2 * count + 10) {
+      const every = Math.ceil(count / most);
+      return { at: names.map((_, i) => i), step: 1, text: (i) => names[i],
+        marks: names.map((_, i) => i).filter((i) => i % every === 0) };
+    }
+    const every = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000].find((k) => (steps + 1) / k <= most) || steps;
+    const first = Math.round(values[0] / step);
+    const marks = Array.from({ length: steps + 1 }, (_, i) => i).filter((i) => (first + i) % every === 0);
+    return { at: values, step, marks: marks.map((i) => values[0] + i * step), text: (value) => fmt(value, 4) };
+  }
+
   function drawBars(target, law, settings) {
     const all = settings.map(({ given }) => forebear.masses(target, given));
     // Of a long lattice, the stretch that holds the laws.
@@ -185,17 +203,16 @@ const explorer = (() => {
     const count = shown[0].length;
     const most = Math.max(...shown.flat().map(({ p }) => p));
     const names = shown[0].map(({ value, label }) => label === null ? fmt(value, 4) : label);
-    const every = Math.ceil(count / (wide() < 480 ? 8 : 16));
-    const places = names.map((_, i) => i).filter((i) => i % every === 0);
-    const letters = Math.floor((wide() - 70) / Math.max(places.length, 1) / 7);
-    const p = plot({ width: wide(), height: tall() + 4, left: 56, x: [-0.6, count - 0.4], y: [0, Math.min(1, 1.1 * most) || 1],
-      xLabel: cut(target, 60), yLabel: "probability", xTicks: places, xText: (i) => cut(names[i], Math.max(letters, 4)),
-      label: `Conditional law of ${target}` });
-    const width = (p.X(1) - p.X(0)) * (count > MOST_BARS ? 0.95 : 0.72) / settings.length;
+    const { at, step, marks, text } = places(shown[0], names);
+    const letters = Math.floor((wide() - 70) / Math.max(marks.length, 1) / 7);
+    const p = plot({ width: wide(), height: tall() + 4, left: 56, x: [at[0] - 0.6 * step, at[count - 1] + 0.6 * step],
+      y: [0, Math.min(1, 1.1 * most) || 1], xLabel: cut(target, 60), yLabel: "probability", xTicks: marks,
+      xText: (x) => cut(text(x), Math.max(letters, 4)), label: `Conditional law of ${target}` });
+    const width = (p.X(step) - p.X(0)) * (count > MOST_BARS ? 0.95 : 0.72) / settings.length;
     shown.forEach((masses, place) => {
       const { series } = settings[place];
       masses.forEach(({ p: mass }, i) => {
-        const x = p.X(i) + (place - settings.length / 2) * width;
+        const x = p.X(at[i]) + (place - settings.length / 2) * width;
         p.body.append(svg("rect", { class: `bar-fill s${series}`, x, y: p.Y(mass), width: Math.max(width - 1, 0.5),
           height: p.floor - p.Y(mass) },
           svg("title", {}, `${names[i]}: ${percent(mass, 1)}`)));
@@ -277,11 +294,16 @@ const explorer = (() => {
   const hasBars = (law) => law.kind === "lattice" && !isFine(law);
   const draw = (target, law, settings) => (hasBars(law) ? drawBars : drawDensity)(target, law, settings);
 
-  // What is nothing beside the spread of the law is written as nothing.
+  // To a thousandth of the spread of the law or better: what is less is nothing beside it.
   function quantiles(target, given) {
     const found = forebear.quantile(target, given, LEVELS);
     const spread = found[found.length - 1] - found[0];
-    return found.map((v) => fmt(Math.abs(v) < 1e-6 * spread ? 0 : v, 4));
+    if (!(spread > 0)) return found.map((v) => fmt(v, 4));
+    const places = Math.min(Math.max(3 - Math.floor(Math.log10(spread)), 0), 12);
+    return found.map((v) => {
+      const said = Number(v.toFixed(places));
+      return fmt(said, said === 0 ? 1 : Math.max(Math.floor(Math.log10(Math.abs(said))) + 1 + places, 1));
+    });
   }
 
   function numbers(target, law, settings, remove) {
@@ -366,7 +388,7 @@ const explorer = (() => {
       now();
     };
     const sliders = el("div", { class: "sliders" }, law.columns.map((column) => control(column, redraw)));
-    if (!law.columns.length) sliders.append(el("p", {}, "No input shapes this target: its law is always the same."));
+    if (!law.columns.length) sliders.append(el("p", {}, "No input was found to shape this target: one law for all."));
     now();
     return el("div", { class: "explorer" },
       el("div", { class: "law" }, holder),

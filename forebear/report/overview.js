@@ -67,7 +67,7 @@ const overview = (() => {
   }
 
   function fold(select) {
-    const box = el("details", { class: "all-targets" }, el("summary", {}, `What if? All ${forebear.targets.length} targets at once`));
+    const box = el("details", { class: "all-targets" }, el("summary", {}, `What if? ${forebear.targets.length === 2 ? "Both" : `All ${forebear.targets.length}`} targets at once`));
     box.addEventListener("toggle", () => { if (box.open && box.children.length === 1) box.append(build(select)); });
     return box;
   }

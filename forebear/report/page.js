@@ -175,7 +175,7 @@
     el("h3", { class: "part" }, "Which inputs are needed"), evidence.certificate(target),
     target.effects.length > 0 && el("div", { class: "pair" }, evidence.actionsFigure(target)),
     evidence.cost(target), evidence.frequencies(target), evidence.alternatives(target), evidence.calibration(target),
-    evidence.published(target),
+    evidence.pathAndScores(target),
   ];
 
   const all = (parts) => parts.flat(3).filter(Boolean);

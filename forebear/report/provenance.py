@@ -7,6 +7,7 @@ import platform
 import re
 import shlex
 from collections.abc import Mapping
+from dataclasses import asdict
 from importlib.metadata import version
 from pathlib import PurePath
 from typing import Any
@@ -145,7 +146,12 @@ def _table_options(found: Discovery) -> dict[str, Any]:
 def _choices(found: Discovery) -> dict[str, Any]:
     """The settings that are not the defaults of their preset, and the seed."""
     preset = PRESETS.get(str(found.settings.get("preset", "fast")), PRESETS["fast"])
-    usual = {**preset.flat(), **_DEFAULTS}
+    # What was left open has become what follows from the rest, and is nothing that anybody chose.
+    told = {**_DEFAULTS, **found.settings}
+    sharing = told["rule"] == "certified" and told["sampler"] == "flow" and not told["joint"]
+    of_samplers = {**asdict(preset.flow), "folds": preset.folds}
+    by_default = all(told.get(name, value) == value for name, value in of_samplers.items())
+    usual = {**preset.settled(sharing and by_default, {}).flat(), **_DEFAULTS}
     changed = {name: value for name, value in found.settings.items() if name in usual and value != usual[name]}
     return {**changed, "seed": found.settings.get("seed", 0)}
 

@@ -144,7 +144,10 @@ def _depends(found: Discovery, target: str, classes: Sequence[Sequence[str]]) ->
     }
     beside: Sentence = (", beside ", *joined(keep), " (kept by request)") if keep else ()
     if not chosen:
-        return (" depends on none of the candidates", *beside)
+        certificate = found.certificate(target)
+        open_still = certificate is not None and certificate.verdict.word == CANNOT_TELL
+        told = "showed no dependence on any" if open_still else "depends on none"
+        return (f" {told} of the candidates", *beside)
     return (" depends on ", *joined(chosen, after=after), *beside)
 
 

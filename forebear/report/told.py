@@ -282,10 +282,15 @@ class _Words(NamedTuple):
         """A second side that moves too, in a few words."""
         level, spread = self.moved.level, self.moved.spread
         wide = (spread.least + spread.most) / 2
-        if side == "level" and spread.one_way and spread.most > 1.3 * spread.least > 0:
+        labels = self.moved.along == "labels"  # which have no order: nothing goes from the first to the last
+        if side == "level" and (labels or spread.one_way) and spread.most > 1.3 * spread.least > 0:
+            if labels:
+                return (", and ", *self._between(spread, "90% range"))
             grows = "grows" if spread.by > 0 else "shrinks"
             return (f", and its 90% range {grows} {self._span(spread)}",)
-        if side in ("spread", "skew") and level.one_way and level.most - level.least > 0.3 * wide:
+        if side in ("spread", "skew") and (labels or level.one_way) and level.most - level.least > 0.3 * wide:
+            if labels:
+                return (", and ", *self._between(level, self.moved.middle))
             return (f", and its {self.moved.middle} goes {self._span(level)}",)
         return ()
 

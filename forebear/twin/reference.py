@@ -5,9 +5,9 @@ Columns that were pruned away are kept too, so that it can be told when one of t
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from jaxtyping import Float
@@ -17,6 +17,9 @@ from forebear.data.table import Table
 from forebear.discovery.structure import ORDERED, RowStructure
 from forebear.storage.records import from_record, to_record
 from forebear.watch.faults import Habit, habit_of
+
+if TYPE_CHECKING:
+    from forebear.twin.twin import Twin
 
 # Columns beside inputs and targets that are kept, the first ones.
 _MOST_OTHERS = 200
@@ -72,6 +75,20 @@ def reference_of(
         np.zeros(0, np.int64) if groups is None else np.asarray(groups, np.int64),
         structure.column or "",
     )
+
+
+def set_aside(twin: Twin) -> dict[str, np.ndarray]:
+    """The rows of a twin's reference, inputs and targets, as the table had them: labels for categories."""
+    inputs = zip(twin.inputs, twin.reference.x.T, (code.levels for code in twin.columns), strict=True)
+    targets = zip(twin.targets, twin.reference.y.T, (output.levels for output in twin.outputs), strict=True)
+    # A state is a target of the next one, and an input: its column comes twice, and is the same.
+    return {name: _labelled(values, levels) for name, values, levels in (*inputs, *targets)}
+
+
+def _labelled(values: np.ndarray, levels: Sequence[Any]) -> np.ndarray:
+    if not levels:
+        return values
+    return np.array([None if np.isnan(code) else levels[int(code)] for code in values], object)
 
 
 def reference_record(reference: Reference) -> dict[str, Any]:

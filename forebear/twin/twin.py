@@ -84,6 +84,16 @@ class Target:
 
 # A joint flow has no quantile map: its marginal quantiles are read off so many draws at each row.
 _QUANTILE_DRAWS = 1_024
+MEANT = {
+    "predict": "twin.mean(rows), or twin.quantile(rows, 0.5)",
+    "predict_quantiles": "twin.quantile(rows, levels)",
+    "predict_interval": "twin.interval(rows, 0.9)",
+    "fit": "found.twin(), which fits one; twin.update(rows) learns on",
+    "score": "twin.validate(rows)",
+    "pdf": "twin.log_prob(rows, y)",
+    "plot": "twin.plot_law(rows, target) or twin.plot_fan(input, target)",
+}
+"""what people write -> what it is called here"""
 # Rows at which a law is asked whether it rises.
 _LOOKED_AT = 64
 _NEEDS = {"pull": "the way back to latents", "density": "the density of the law"}
@@ -411,13 +421,21 @@ class Twin:
             conditions=conditions,
         )
 
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            """Names of other libraries are answered with the one that is meant."""
+            if name in MEANT:
+                raise AttributeError(f"a twin has no '{name}': write {MEANT[name]}")
+            return object.__getattribute__(self, name)  # fails as it did, with what Python says
+
     def validate(
-        self, held_out: Any, *, full: Twin | None = None, exact: Any = None, seed: int = 0, weights: Any = None
+        self, held_out: Any = None, *, full: Twin | None = None, exact: Any = None, seed: int = 0, weights: Any = None
     ) -> Validation:
         """Scores and calibration on rows that the twin has not seen, inputs and targets in one table.
 
         Arguments:
-            held_out: the table; `Found.validate` takes the rows that were set aside when the twin was fitted.
+            held_out: the table; None takes the rows that were set aside when the twin was fitted.
             full: the twin on all candidates, `found.twin(pruned=False)`, to say how much worse this one is at most.
             exact: where the law is known, a system of `forebear.systems` or its oracle, to measure the distance to.
             weights: how much each row counts: a column of the table, or a number for each row.

@@ -18,6 +18,7 @@ from forebear.discovery.dependence import Features, HostTest, all_latent_feature
 from forebear.discovery.residuals import features
 from forebear.errors import InputError, near_miss
 from forebear.twin.given import read_matrix
+from forebear.twin.reference import set_aside
 from forebear.twin.scores import binned_wasserstein, coverage, crps, mean_interval, pit, uniformity, wasserstein
 
 if TYPE_CHECKING:
@@ -140,7 +141,9 @@ def validate(
     twin: Twin, held_out: Any, *, full: Twin | None, exact: Any, seed: int, weights: Any = None
 ) -> Validation:
     """The work of `Twin.validate`."""
-    frame, source = open_frame(held_out)
+    if held_out is None and not len(twin.reference):
+        raise InputError("no rows were set aside for this twin: judge on rows of yours, twin.validate(rows)")
+    frame, source = open_frame(set_aside(twin) if held_out is None else held_out)
     counts = _weights(frame, source, weights)
     if counts is not None and not counts.all():
         counted = np.flatnonzero(counts)

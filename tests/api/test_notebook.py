@@ -33,6 +33,7 @@ found
     "validation": "judged = found.validate(twin)\njudged",
     "calibration": "judged.plot()",
     "law": "twin.plot_law(table.head(2))",
+    "fans": "found.plot_fan('y', twin=twin)",
     "explore": "found.explore(**quick)",
 }
 
@@ -71,6 +72,6 @@ def test_results_show_themselves_once_and_the_bar_is_gone(outputs: dict[str, lis
     assert len(plain) == 1 and " object at 0x" not in plain[0]
 
 
-@pytest.mark.parametrize("name", ["plot", "axes", "calibration", "law"])
+@pytest.mark.parametrize("name", ["plot", "axes", "calibration", "law", "fans"])
 def test_figures_appear_once(outputs: dict[str, list[Any]], name: str) -> None:
     assert sum("image/png" in one.get("data", {}) for one in outputs[name]) == 1

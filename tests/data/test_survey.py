@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+import re
 from typing import Any, cast
 
 import numpy as np
@@ -152,6 +154,25 @@ def test_gaps_in_the_times_are_seen() -> None:
 def test_resolution_range_and_gaps_of_a_column() -> None:
     profile = look(pd.Series([0.5, None, 2.0, 7.5]), "t", "x").profile
     assert (profile.missing, profile.distinct, profile.range, profile.resolution) == (1, 3, "0.5 to 7.5", 0.5)
+
+
+@pytest.mark.parametrize(
+    ("slip", "told"),
+    [
+        ({"target": "y"}, "there is no argument 'target': write targets='y'"),
+        ({"drop": ["id"]}, "write exclude="),
+        ({"seed": 1}, "check has no argument 'seed': it looks at the table and trains nothing"),
+    ],
+)
+def test_check_answers_the_slips_that_discover_answers(messy: pd.DataFrame, slip: dict[str, Any], told: str) -> None:
+    with pytest.raises(fb.InputError, match=re.escape(told)):
+        fb.check(messy, **slip)
+
+
+def test_check_names_all_of_its_arguments(messy: pd.DataFrame) -> None:
+    names = [name for name in inspect.signature(fb.check).parameters if name != "others"]
+    with pytest.raises(fb.InputError, match=", ".join(names)):
+        fb.check(messy, out="run")
 
 
 def test_check_prints_within_eighty_letters_and_goes_on(messy: pd.DataFrame) -> None:

@@ -12,6 +12,7 @@ from quick import QUICK
 
 import forebear as fb
 from forebear.discovery import laws, pipeline
+from forebear.discovery.settings import resolve
 from forebear.errors import InputError
 
 SHARED: dict[str, Any] = {**QUICK, "path": "shared"}
@@ -48,9 +49,31 @@ def test_where_draws_come_from(asked: dict[str, Any], path: str | None, table: p
 def test_by_default_the_path_shares_the_flows_of_the_certificate(table: pd.DataFrame) -> None:
     found = fb.discover(table, "y", candidates=["a", "b", "c"])
     assert found.settings["path"] == "shared" and found.settings["distilled"] == 1_500
+    assert found.settings["scores"] == "variation"
     order = found.paths["y"]["removed"].dropna().tolist()
     assert [name for name in order if name][0] == "c"
     assert set(found.ancestors["y"]) == {"a", "b"}
+
+
+@pytest.mark.parametrize(
+    ("preset", "sharing", "asked", "scores"),
+    [
+        ("fast", True, {}, "variation"),
+        ("fast", False, {}, "energy"),  # a rule that reads the path, as published
+        ("fast", True, {"path": "own"}, "energy"),
+        ("fast", True, {"scores": "energy"}, "energy"),
+        ("fast", False, {"scores": "variation"}, "variation"),
+        ("paper", True, {}, "energy"),
+        ("paper", True, {"path": "shared"}, "energy"),
+    ],
+)
+def test_by_which_scores_inputs_are_ranked(preset: str, sharing: bool, asked: dict[str, Any], scores: str) -> None:
+    assert resolve(preset, asked).settled(sharing, asked).kernel.scores == scores
+
+
+def test_scores_of_another_name() -> None:
+    with pytest.raises(InputError, match="setting 'scores'.*variation"):
+        resolve("fast", {"scores": "sobol"})
 
 
 def test_gaps_weights_and_categories(table: pd.DataFrame) -> None:

@@ -219,6 +219,51 @@ def test_the_device_makes_the_kernels_that_the_host_makes(problem: Problem) -> N
 
 
 @settings(max_examples=20, deadline=None)
+@given(problems(), st.integers(5, ROWS))
+def test_variation_is_what_a_fit_loses_where_inputs_come_from_other_rows(problem: Problem, some: int) -> None:
+    inputs, units = list(range(INPUTS)), list(problem.units.values())
+    alpha = np.stack([problem.y, problem.y**2], axis=1)
+    # From its definition: the members of a unit are taken from each of the first rows in turn, and the fits averaged.
+    k = np.stack(problem.plain)
+    fit = np.prod((1 + k) / 2, axis=0)[:some] @ alpha
+    expected = []
+    for unit in units:
+        averaged = np.zeros_like(fit)
+        for other in range(some):
+            mixed = k[:, :some].copy()
+            mixed[list(unit)] = k[list(unit), other][:, None]
+            averaged += np.prod((1 + mixed) / 2, axis=0) @ alpha / some
+        expected.append(np.mean((fit - averaged) ** 2, axis=0))
+    for of in (host, device):
+        average = of.group_means(problem.points, units, some)
+        for form in (of.gram(problem.points, inputs), inputs):
+            lost, variance = of.variations(form, problem.points, alpha, units, average, some)
+            np.testing.assert_allclose(lost, expected, rtol=1e-7, atol=1e-9)
+            np.testing.assert_allclose(variance, fit.var(axis=0), rtol=1e-7, atol=1e-9)
+
+
+@pytest.mark.parametrize("law", ["mean", "interaction", "spread", "modes"])
+def test_variation_ranks_what_is_needed_first_among_many_inputs(law: str) -> None:
+    """With energies needed inputs come in the middle of these paths: most pairs of rows are alike in most inputs."""
+    rng = np.random.default_rng(7)
+    x, z = rng.normal(size=(25, 600))[:24], rng.normal(size=600)
+    a, b, c = x[3], x[12], x[22]
+    y = {
+        "mean": a + 0.7 * np.sin(2 * b) + 0.5 * c + 0.5 * z,
+        "interaction": a * b + 0.5 * c + 0.4 * z,
+        "spread": a + np.exp(0.6 * b) * z + 0.5 * c,
+        "modes": np.sign(z) * (1 + np.abs(a)) + 0.7 * b + 0.5 * c + 0.2 * z,
+    }[law]
+    points = np.concatenate([x / 3.0, z[None]])[:, None]
+    candidates = {f"x{number}": (number,) for number in range(24)}
+    [path] = prune(points, ((y - y.mean()) / y.std())[:, None], candidates, 1.0, scores="variation")
+    first = sorted(path.candidates, key=dict(zip(path.candidates, -path.scores[0], strict=True)).__getitem__)
+    assert set(first[:3]) == {"x3", "x12", "x22"} == set(path.removed[-3:])
+    useless = [score for name, score in zip(path.candidates, path.scores[0], strict=True) if name not in first[:3]]
+    assert max(useless) < 0.05
+
+
+@settings(max_examples=20, deadline=None)
 @given(problems(), st.sets(st.integers(0, INPUTS - 1), max_size=3))
 def test_divided_out_equals_rebuilt(problem: Problem, members: set[int]) -> None:
     left = [number for number in range(INPUTS) if number not in members]

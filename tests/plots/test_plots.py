@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import Any
 
 import matplotlib.pyplot as plt
@@ -38,6 +39,19 @@ def _graph() -> nx.DiGraph:
 
 def _bars(axis: Axes) -> list[Rectangle]:
     return [patch for patch in axis.patches if isinstance(patch, Rectangle)]
+
+
+def test_names_in_a_graph_of_many_inputs_have_a_line_each() -> None:
+    graph = nx.DiGraph()
+    names = [f"sensor_{number:02d}_of_the_north_line" for number in range(24)]
+    graph.add_edge(names[3], "y", frequency=1.0, by_request=False)
+    axis = graph_figure(graph, names, ["y"])
+    figure = axis.figure
+    figure.canvas.draw()
+    boxes = [text.get_window_extent() for text in axis.texts if text.get_text().startswith("sensor")]
+    boxes.sort(key=lambda box: box.y0)
+    assert len(boxes) == 24 and all(one.y1 <= other.y0 + 1 for one, other in pairwise(boxes))
+    assert min(box.x0 for box in boxes) >= 0  # nothing is cut at the edge
 
 
 def test_a_path_shows_every_run_and_where_it_breaks() -> None:

@@ -25,11 +25,12 @@ from forebear.cli import main
 from forebear.data.question import Question
 from forebear.data.table import read_columns
 from forebear.discovery.cost import Cost, CurvePoint, Difference
+from forebear.discovery.settings import resolve
 from forebear.discovery.verdict import Verdict
 from forebear.report.evidence import LawEvidence
 from forebear.report.kept import keep_evidence, kept_evidence
 from forebear.report.page import as_data
-from forebear.report.sentences import answers, because, plain
+from forebear.report.sentences import answers, because, plain, shaped_by
 from forebear.report.verdicts import rows_told, verdict_told
 from forebear.report.weights import pack_short
 from forebear.twin.blend import BlendLaw
@@ -86,6 +87,13 @@ class TestSentences:
         found = made_by_hand(["y"], self.units, {}, **CERTIFIED)
         told = "y depends on none of the candidates; its law is the same whatever they are: what any of them could "
         assert sentence(found) == told + "still explain is at most 1.4% of it (95% limit)."
+
+    def test_no_ancestor_and_no_word_on_it(self) -> None:
+        """Beside "cannot tell" nobody may say that it depends on none."""
+        fields = {**CERTIFIED, "verdict": Verdict("cannot tell", ("'a' could still explain up to 19%",))}
+        found = made_by_hand(["y"], self.units, {}, **fields)
+        assert plain(shaped_by(found.record, "y")) == "y showed no dependence on any of the candidates."
+        assert "depends on none" not in sentence(found)
 
     def test_everything_is_needed(self) -> None:
         found = made_by_hand(["y"], self.units, {"y": self.units}, verdict=Verdict("certified"), jointly=None)
@@ -196,7 +204,7 @@ def test_without_a_twin_the_page_has_sentences_without_amounts(tmp_path: Path) -
     assert told in [f"a {verb} y." for verb in ("moves", "widens or narrows", "changes the shape of")]
     assert (
         "".join(p if isinstance(p, str) else p["name"] for p in n["headline"])
-        == "n depends on none of the candidates."
+        == "n showed no dependence on any of the candidates."
     )
 
 
@@ -354,6 +362,24 @@ def test_the_call_is_the_one_that_was_made(found: fb.Found) -> None:
     assert command(other.record, other.table) is None
     told = command(replace(other.record, settings={**settings, "rule": "nsr-jump"}), other.table)
     assert told is not None and "--keep y=c --group pair=a,b" in told and "--set steps=300" in told
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        ({}, ""),
+        ({"margin": 0.02}, "--set margin=0.02 "),
+        ({"steps": 300}, "--set steps=300 "),  # from which samplers of their own follow
+        ({"path": "own"}, "--set distilled=3000 --set scores=energy --set path=own "),
+    ],
+)
+def test_what_follows_from_the_defaults_is_no_option(found: fb.Found, asked: dict[str, Any], said: str) -> None:
+    from forebear.report.provenance import command
+
+    settled = resolve("fast", asked).settled(True, asked).flat()
+    told = command(replace(found.record, settings={**settled, **found.settings}), found.table)
+    assert told is not None
+    assert told.startswith(f"forebear discover rig.csv --target y --target w {said}--seed 7 --out run")
 
 
 def test_laws_are_fitted_and_judged_on_rows_set_aside(found: fb.Found, tmp_path: Path) -> None:
@@ -587,6 +613,12 @@ def test_adjacency(found: fb.Found) -> None:
     assert found.adjacency().to_dict() == {"y": {"a": 1, "b": 0, "c": 0}, "w": {"a": 1, "b": 1, "c": 0}}
     weights = found.adjacency("effect")
     assert weights.loc["a", "y"] == 0.4 and np.isnan(weights.loc["c", "y"])
+
+
+def test_the_axis_of_scores_says_what_they_are_shares_of(found: fb.Found) -> None:
+    assert found.plot_scores("y").get_xlabel() == "share of the signal"
+    newer = changed(found, settings={**found.record.settings, "scores": "variation"})
+    assert newer.plot_scores("y").get_xlabel() == "share of the fit's variation"
 
 
 def test_figures_take_and_return_an_axis(found: fb.Found, twin: fb.Twin) -> None:

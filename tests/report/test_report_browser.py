@@ -361,6 +361,25 @@ def test_axe_finds_nothing_serious(page: Page, width: int, scheme: str) -> None:
     assert [found for found in browser.run(told) if found[1] in ("moderate", "serious", "critical")] == []
 
 
+def test_bars_of_counts_stand_where_their_values_lie(page: Page) -> None:
+    """With room for values that never came, and names at even steps."""
+    browser, _, _ = page
+    browser.run("forebear.select('count')")
+    browser.wait("document.querySelector('.explorer .bar-fill') !== null")
+    bars = browser.run(
+        "[...document.querySelectorAll('.explorer .bar-fill')].map((bar) => "
+        "[Number(bar.querySelector('title').textContent.split(':')[0]), bar.x.baseVal.value])"
+    )
+    values, places = np.array(bars).T
+    assert np.diff(values).max() == 4  # from 6 to 10
+    np.testing.assert_allclose(np.diff(places) / np.diff(values), (places[1] - places[0]), rtol=1e-3)
+    named = browser.run(
+        "[...document.querySelectorAll('.explorer .law svg text.tick')].map((text) => text.textContent)"
+        ".filter((text) => /^[0-9]+$/.test(text)).map(Number)"
+    )
+    assert len(named) > 3 and len(set(np.diff([one for one in named if one > 0]))) == 1
+
+
 def test_a_table_of_many_inputs_is_searched_and_opened(browser: Browser, tmp_path: Path) -> None:
     inputs = [f"s{i:02d}" for i in range(25)]
     small = verdict(0.41)._replace(limit=0.01)
@@ -385,6 +404,18 @@ def test_a_table_of_many_inputs_is_searched_and_opened(browser: Browser, tmp_pat
     assert browser.run(f"{folded}.open") is False
     assert "With 25 inputs one kernel" in browser.run(f"{folded}.textContent")
     assert browser.problems == []
+
+
+def test_scores_by_variation_are_told_as_a_ranking(browser: Browser, tmp_path: Path) -> None:
+    inputs = [f"s{i:02d}" for i in range(25)]
+    found = made_by_hand(["y"], inputs, {"y": inputs[7:9]}, verdict=Verdict("certified"))
+    settings = {**found.record.settings, "scores": "variation"}
+    changed(found, settings=settings).report(tmp_path / "report.html")
+    browser.problems.clear()
+    browser.open(tmp_path / "report.html")
+    told = browser.run("document.querySelector('details.published').textContent")
+    assert "With 25 inputs one kernel" not in told and "0 for an input that does nothing" in told
+    assert "Share of the fit's variation" in told and browser.problems == []
 
 
 @pytest.mark.parametrize("width", [1280, 800, 390])

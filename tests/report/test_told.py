@@ -138,6 +138,23 @@ def test_a_category_is_told_by_its_labels() -> None:
     assert say(law) == ["oil moves y: its median lies between 1 (A) and 5 (B)"]
 
 
+def test_labels_have_no_order_in_which_anything_grows() -> None:
+    column = ColumnCode("oil", "category", levels=("A", "B", "C"))
+    rows = np.random.default_rng(0).integers(0, 3, (300, 1)).astype(float)
+    level, wide = np.array([5.0, 1.0, 3.0]), np.array([1.5, 0.5, 0.6])
+
+    def law(x: np.ndarray, p: np.ndarray) -> np.ndarray:
+        oil = x[:, 0].astype(int)
+        return level[oil] + wide[oil] * ndtri(p)
+
+    assert say(Known((column,), rows, law)) == [
+        "oil moves y: its median lies between 1 (B) and 5 (A), and its 90% range lies between 1.6 (B) and 4.9 (A)"
+    ]
+    wide = np.array([8.0, 0.5, 0.6])
+    [spread] = say(Known((column,), rows, law))
+    assert "changes the spread of y" in spread and " goes from " not in spread
+
+
 def two_peaks(apart: np.ndarray, p: np.ndarray) -> np.ndarray:
     """Half of the mass in a narrow normal law on either side."""
     y = np.linspace(-6, 6, 4_001)

@@ -115,7 +115,8 @@ def every_kind() -> tuple[pd.DataFrame, fb.Found]:
     noise = rng.normal(size=(3, rows))
     turn = np.cos(np.deg2rad(table["heading"]))
     table["y"] = 2 * turn + 0.2 * (table["a"] - 50) * noise[0] + np.where(table["kind"] == "plain", 3, -1)
-    table["count"] = rng.poisson(1 + table["n"] / 2)
+    counted = rng.poisson(1 + table["n"] / 2)
+    table["count"] = np.where(counted > 6, counted + 3, counted)  # 7 to 9 never come
     table["rain"] = np.maximum(0, 0.5 * (table["a"] - 50) + noise[1])
     table["label"] = np.where(noise[2] + table[HOSTILE_INPUT] > 0, "yes", HOSTILE_LEVEL)
     table[HOSTILE_TARGET] = table[HOSTILE_INPUT] + 0.3 * noise[0]

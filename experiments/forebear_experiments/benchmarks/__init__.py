@@ -26,6 +26,7 @@ BENCHES = {
     "missing": "exact sets where cells are deleted, beside dropping rows and filling medians, and the level (hours)",
     "size": "seconds and peak memory against the rows of a Parquet file, up to a hundred million (ten minutes)",
     "wide": "true inputs that a quick look leaves of 500 and 2,000 candidates, and what is found (ten minutes)",
+    "scores": "where needed inputs rank among 20 and 40, by variation and by the published energies (five minutes)",
     "noise": "how often an input is kept for a target that is pure noise (twenty minutes)",
     "uci": "CRPS, log score, coverage, seconds on eight real tables, beside other learners of laws (up to hours)",
     "laws": "the same learners on tables that no recipe was chosen by (minutes)",

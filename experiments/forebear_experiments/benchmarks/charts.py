@@ -179,6 +179,18 @@ CHARTS: Mapping[str, tuple[Panel, ...]] = {
             ends=(0, 1),
         ),
     ),
+    "scores": (
+        Panel(
+            _several(("energy_last", "by energy"), ("variation_last", "by variation")),
+            "rank of the last needed input of three",
+            mark=3.0,
+        ),
+        Panel(
+            _several(("energy_path", "by energy"), ("variation_path", "by variation")),
+            "its place on the path, from the end",
+            mark=3.0,
+        ),
+    ),
     "uci": _CRPS,
     "uci-new-splits": _CRPS,
     "laws": (Panel(_methods("crps", best=True), _OVER_BEST, mark=1.0),),

@@ -1,0 +1,28 @@
+"""What a result says of each target: a dict that answers a name it does not have with the one that is meant."""
+
+from __future__ import annotations
+
+from typing import NoReturn, TypeVar
+
+from forebear.errors import InputError, near_miss
+
+Value = TypeVar("Value")
+
+
+class UnknownTarget(InputError, KeyError):
+    """A name that is no target of the result; also a `KeyError`, as of any dict."""
+
+    # A KeyError would put its message into quotation marks.
+    __str__ = Exception.__str__
+
+
+class ByTarget(dict[str, Value]):
+    """A dict by the names of targets.
+
+    >>> ByTarget({"T_out [°C]": 1})["T_out"]
+    Traceback (most recent call last):
+    forebear.api.by_target.UnknownTarget: 'T_out' is not a target. Did you mean 'T_out [°C]'?
+    """
+
+    def __missing__(self, name: object) -> NoReturn:
+        raise UnknownTarget(f"{name!r} is not a target. {near_miss(str(name), self)}")
