@@ -20,9 +20,11 @@ from forebear.discovery.dependence import (
     Features,
     HostTest,
     MaxStatistic,
+    Probe,
     TestResult,
     all_latent_features,
     detectable,
+    judge,
     probe_candidate,
     result_of,
     sidak,
@@ -30,7 +32,7 @@ from forebear.discovery.dependence import (
 from forebear.discovery.dependence_device import DeviceFeatures, DeviceTest
 from forebear.discovery.effective import RowDependence
 from forebear.discovery.learned import PROMISING, LearnedProbe
-from forebear.discovery.residuals import LATENT_ORDERS, Residualiser, latent_features
+from forebear.discovery.residuals import LATENT_ORDERS, Residualiser, latent_features, normal_scores, tail_features
 from forebear.discovery.search import SetEvidence, weigh
 from forebear.errors import InputError, below_one, check_fields, or_none, positive, whole
 from forebear.flow.subset import SubsetFlow
@@ -299,6 +301,23 @@ class SetTester:
         probe = probe_candidate(self.removed(without)[candidate], given)
         return action(test.clear(latent_features(z)), test.clear(probe.own.values))
 
+    def tails(self, kept: frozenset[str], candidate: str, z: Float[np.ndarray, " rows"]) -> float:
+        """p-value of "both tails together hold as much, whatever a candidate outside the set says".
+
+        The test of the set asks so many things that a change of the tails alone must be large to be seen among them;
+        this is for a candidate of which that is asked by itself.
+        """
+        whole = self._whole(kept)
+        if whole is not None:
+            if len(whole) < _FEWEST_WHOLE:
+                return 1.0
+            return self._complete(whole).tails(kept, candidate, z[whole])
+        _, clear = self.clearing(kept)
+        low, high = np.split(tail_features(normal_scores(z)), 2, axis=1)
+        own = Features.joined(self.removed(kept)[candidate])
+        probe = Probe(own, np.zeros(own.values.shape[1], int))
+        return judge(candidate, clear(low + high), probe, clear, self.dependence).p_value
+
     def unexplained(self, kept: frozenset[str]) -> float:
         """What the inputs of the set leave open of the target, as a share of its standard deviation.
 
@@ -456,6 +475,10 @@ class SetTests:
         """How a candidate of the set acts."""
         without = kept - {candidate}
         return self.tester.action(without, candidate, self.latents(without))
+
+    def tails(self, kept: frozenset[str], candidate: str) -> float:
+        """See `SetTester.tails`."""
+        return self.tester.tails(kept, candidate, self.latents(kept))
 
     def latents(self, kept: frozenset[str]) -> Float[np.ndarray, " rows"]:
         """Latents (rows,) of the real rows, given the set; computed once."""

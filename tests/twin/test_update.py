@@ -124,6 +124,36 @@ def test_what_has_ended_and_what_a_sensor_made_up_is_not_learned(twin: fb.Twin) 
     assert told.targets["y"].law == "holds" and "in which a is stuck" in told.notes[0] and told.used == 500
 
 
+def test_a_law_that_has_learned_on_is_asked_again_what_it_leaves(blend: fb.Twin) -> None:
+    """The monitor names what changed most; what hides behind it shows once that has been learned."""
+    from forebear.twin.fresh import Asked, fresh_rows
+    from forebear.twin.left_over import left_over
+    from forebear.twin.new_rows import read_new
+
+    for change, left in ((lambda t: 0.0 * t["c"], ()), (lambda t: 0.8 * t["c"], ("c",))):
+        table = read_new(blend, rig(500, 40, change), list(blend.reference.others))
+        asked = Asked(None, 1, None, False, 0.05, 0)
+        fresh, _ = fresh_rows(blend, table, asked, np.random.default_rng(0))
+        assert left_over(blend, fresh, ["y"]) == {"y": left}
+
+
+def test_where_nothing_is_learned_no_version_is_made(twin: fb.Twin, tmp_path: Path, capsys, monkeypatch) -> None:
+    from forebear.twin import update as updating
+
+    place = tmp_path / "twin"
+    twin.save(place)
+    rig(300, 41).to_csv(tmp_path / "new.csv", index=False)
+    monkeypatch.setattr(updating, "_better", lambda *_: np.array([False]))
+    unchanged = twin.update(rig(300, 41))
+    assert not unchanged.provenance[-1].learned and unchanged.model is twin.model and unchanged.ranges == twin.ranges
+    for more in ([], ["--out", str(tmp_path / "other")]):
+        assert main(["update", str(place), "--data", str(tmp_path / "new.csv"), "--json", *more]) == 0
+        told = capsys.readouterr()
+        assert json.loads(told.out)["learned"] is False and json.loads(told.out)["twin_version"] == 1
+        assert "nothing was learned, and nothing written: version 1" in told.err
+    assert list(fb.twin_versions(place).index) == [1] and not (tmp_path / "other").exists()
+
+
 def test_an_input_that_is_missing_is_told(twin: fb.Twin) -> None:
     told = twin.update(rig(600, 19, lambda t: 0.8 * t["c"]), rediscover=False).provenance[-1]
     assert told.targets["y"].missing == ("c",) and not told.suffices
