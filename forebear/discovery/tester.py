@@ -20,19 +20,18 @@ from forebear.discovery.dependence import (
     Features,
     HostTest,
     MaxStatistic,
-    Probe,
     TestResult,
     all_latent_features,
     detectable,
-    judge,
     probe_candidate,
     result_of,
     sidak,
+    tails_test,
 )
 from forebear.discovery.dependence_device import DeviceFeatures, DeviceTest
 from forebear.discovery.effective import RowDependence
 from forebear.discovery.learned import PROMISING, LearnedProbe
-from forebear.discovery.residuals import LATENT_ORDERS, Residualiser, latent_features, normal_scores, tail_features
+from forebear.discovery.residuals import LATENT_ORDERS, Residualiser, latent_features
 from forebear.discovery.search import SetEvidence, weigh
 from forebear.errors import InputError, below_one, check_fields, or_none, positive, whole
 from forebear.flow.subset import SubsetFlow
@@ -313,10 +312,7 @@ class SetTester:
                 return 1.0
             return self._complete(whole).tails(kept, candidate, z[whole])
         _, clear = self.clearing(kept)
-        low, high = np.split(tail_features(normal_scores(z)), 2, axis=1)
-        own = Features.joined(self.removed(kept)[candidate])
-        probe = Probe(own, np.zeros(own.values.shape[1], int))
-        return judge(candidate, clear(low + high), probe, clear, self.dependence).p_value
+        return tails_test(candidate, z, self.removed(kept)[candidate], clear, self.dependence)
 
     def unexplained(self, kept: frozenset[str]) -> float:
         """What the inputs of the set leave open of the target, as a share of its standard deviation.

@@ -214,9 +214,7 @@ def _with_rows(twin: Twin, width: float, place: float = 0.0) -> Twin:
     ("width", "place", "words"),
     [(1.0, 0.0, None), (2.5, 0.0, "times as wide as it should be"), (1.0, 0.8, "of its deviations too high")],
 )
-def test_a_twin_that_is_wrong_about_a_step_is_told(
-    twin: Twin, width: float, place: float, words: str | None
-) -> None:
+def test_a_twin_that_is_wrong_about_a_step_is_told(twin: Twin, width: float, place: float, words: str | None) -> None:
     made = _with_rows(twin, width, place)
     start = pd.DataFrame({"angle": [3.0, 3.1], "u": [0.0, 0.0]})
     asked: dict[str, Any] = {"actions": np.linspace(-1, 1, 6), **SMALL}
