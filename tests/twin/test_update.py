@@ -17,8 +17,11 @@ import pandas as pd
 import pytest
 
 import forebear as fb
+from forebear.api.twins import KeptTwin, Recipe
 from forebear.cli import main
 from forebear.data.table import read_columns
+from forebear.discovery.record import RECORD_FILE
+from forebear.storage.files import exchanged
 from forebear.twin.fit import fit_twin
 from forebear.twin.provenance import Learned, TargetLearned
 from forebear.twin.scores import crps
@@ -266,6 +269,36 @@ def test_versions_are_kept_and_can_be_rolled_back(twin: fb.Twin, tmp_path: Path,
     assert main(["update", str(place), "--versions", "--json"]) == 0
     told = json.loads(capsys.readouterr().out)["versions"]
     assert [one["version"] for one in told if one["in_use"]] == [3] and told[2]["laws"] == {"y": "changed"}
+
+
+def test_a_result_says_that_its_twin_has_learned_on(twin: fb.Twin, tmp_path: Path) -> None:
+    (tmp_path / RECORD_FILE).write_text("{}")
+    kept, recipe = KeptTwin(tmp_path), Recipe(True, False, 0, {}, TwinSettings())
+    kept.save(twin, recipe)
+    assert kept.load(recipe) is not None  # without a word
+    replace(twin, provenance=(entry(2),)).save(kept.folder)
+    with pytest.warns(UserWarning, match="it has learned on since, and version 2 is in use: forebear.load_twin"):
+        loaded = kept.load(recipe)
+    assert loaded is not None and loaded.provenance == ()
+
+
+@pytest.mark.parametrize("can", [True, False])
+def test_a_folder_that_is_replaced_is_never_without_a_twin(
+    can: bool, twin: fb.Twin, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where the system can let two folders change places, it does; elsewhere the old way is taken."""
+    done: list[bool] = []
+
+    def asked(first: Path, second: Path) -> bool:
+        done.append(can and exchanged(first, second))
+        return done[-1]
+
+    monkeypatch.setattr("forebear.twin.store.exchanged", asked)
+    place = tmp_path / "twin"
+    twin.save(place)
+    replace(twin, units={"a": "kg"}).save(place)
+    assert fb.load_twin(place).units == {"a": "kg"} and [one.name for one in tmp_path.iterdir()] == ["twin"]
+    assert done == [can and sys.platform in ("linux", "darwin")]
 
 
 _KILLED = """
