@@ -32,7 +32,7 @@ from forebear.twin.load import load_twin
 from forebear.twin.settings import TwinSettings
 from forebear.twin.store import has_twin, made_from, save_twin
 from forebear.twin.twin import Twin
-from forebear.twin.versions import version_numbers
+from forebear.twin.versions import current_version, version_numbers
 
 TEST_SHARE = 0.2
 """of the rows, set aside to judge a twin on, unless something else is asked for"""
@@ -163,9 +163,16 @@ class KeptTwin:
         if self.recipe() != recipe:
             return None
         try:
-            return load_twin(self.folder, version=1)
+            twin, number = load_twin(self.folder, version=1), current_version(self.folder)
         except InputError:  # damaged: it is made again
             return None
+        if number > 1:
+            warnings.warn(
+                f"this twin is version 1, as it was fitted for the result; it has learned on since, and version "
+                f"{number} is in use: forebear.load_twin('{self.folder}')",
+                stacklevel=4,
+            )
+        return twin
 
     def save(self, twin: Twin, recipe: Recipe) -> None:
         """Keep it, unless it is there, or the folder no longer holds the result; trouble is told and does no harm."""

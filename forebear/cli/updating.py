@@ -55,14 +55,21 @@ def run_update(folder: Path, learning: Learning, out: Path | None, as_json: bool
             seed=learning.seed,
             progress=learning.progress,
         )
-        updated.save(place)
-    entry, number = updated.provenance[-1], current_version(place)
+        entry = updated.provenance[-1]
+        if entry.learned:
+            updated.save(place)
+        else:
+            place = _place(folder)
+    number = current_version(place)
     if as_json:
         told = {"version": __version__, "twin": str(place), "twin_version": number, **entry.to_dict()}
         say(json.dumps(told, indent=2))
     else:
         say(entry.summary())
-    note(f"version {number} of the twin is in {place}")
+    if entry.learned:
+        note(f"version {number} of the twin is in {place}")
+    else:
+        note(f"nothing was learned, and nothing written: version {number} in {place} stays in use")
     if not entry.suffices:
         raise typer.Exit(1)
 

@@ -58,6 +58,9 @@ class Certificate:
     """the set that each half of the rows finds alone; empty where other rows were there to test, or too few"""
     fresh_p: Mapping[str, float] = field(default_factory=dict)
     """p-values from rows that had no part in choosing; a removed candidate has none where no half chose the set"""
+    tails: Mapping[str, float] = field(default_factory=dict)
+    """p-values of candidates with a few labels, by a test of both tails of the law alone, on all rows: of a removed
+    one given the chosen set, of a kept one when it alone is taken out"""
 
     verdicts = renamed("verdicts", "tests")
 

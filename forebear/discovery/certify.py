@@ -280,6 +280,7 @@ def _certificate(
         settings.margin,
         () if halves is None else tuple(tuple(c for c in candidates if c in own) for own in halves.chosen),
         fresh_p,
+        {c: tests.tails(best - {c}, c) for c in candidates if _has_few_labels(tests, flow, c)},
     )
 
 
@@ -294,6 +295,11 @@ def _missed_by_screen(searched: CertificateSearch, number: int, best: frozenset[
     return still_shown(searched.tests[number], best, searched.flow, searched.aside, closer)
 
 
+def _has_few_labels(tests: SetTests, flow: SharedFlow, candidate: str) -> bool:
+    columns = tests.tester.question.candidates[candidate]
+    return len(columns) == 1 and 1 < len(flow.table.columns[columns[0]].levels) <= _FEW_LABELS
+
+
 def _results(tests: SetTests, kept: frozenset[str]) -> dict[str, TestResult]:
     """Of a removed candidate: given the set; of a kept one: when it alone is taken out of it."""
     results = {}
@@ -306,6 +312,8 @@ def _results(tests: SetTests, kept: frozenset[str]) -> dict[str, TestResult]:
     return results
 
 
+# Labels of a candidate that may be regimes.
+_FEW_LABELS = 12
 # How many stand-ins are tried for each kept candidate.
 _STAND_INS = 3
 # Log densities by which a flow that serves every subset may prefer one of two copies of a column.

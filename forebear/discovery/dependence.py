@@ -31,6 +31,7 @@ from forebear.discovery.residuals import (
     TAIL_ORDERS,
     Residualiser,
     latent_features,
+    normal_scores,
     plain_features,
     products,
     tail_features,
@@ -490,6 +491,20 @@ def judge(
     (True, 2)
     """
     return result_of([measure(name, latents, probe, clearing, dependence)])
+
+
+def tails_test(
+    name: str,
+    z: Float[np.ndarray, " rows"],
+    columns: Sequence[Features],
+    clearing: Residualiser,
+    dependence: RowDependence | None = None,
+) -> float:
+    """p-value of "both tails of a latent together hold as much, whatever a candidate with these columns says"."""
+    low, high = np.split(tail_features(normal_scores(z)), 2, axis=1)
+    own = Features.joined(columns)
+    probe = Probe(own, np.zeros(own.values.shape[1], int))
+    return judge(name, clearing(low + high), probe, clearing, dependence).p_value
 
 
 def result_of(measured: Iterable[MaxStatistic]) -> TestResult:

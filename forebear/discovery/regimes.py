@@ -57,8 +57,12 @@ def regime_table(found: Discovery) -> pd.DataFrame:
 
 
 def _p_value(certificate: Certificate, regime: str) -> float:
-    """From rows that had no part in choosing, where there are any."""
-    return float(certificate.fresh_p.get(regime, certificate.tests[regime].p_value))
+    """From rows that had no part in choosing, where there are any, and from a test of the tails alone: that is on
+    all rows, and no set was chosen by it."""
+    told = float(certificate.fresh_p.get(regime, certificate.tests[regime].p_value))
+    if regime not in certificate.tails:
+        return told
+    return min(1.0, 2 * min(certificate.tails[regime], 1.0 if math.isnan(told) else told))
 
 
 def _told(certificate: Certificate, regime: str, corrected: float) -> tuple[str, str]:
@@ -72,6 +76,8 @@ def _told(certificate: Certificate, regime: str, corrected: float) -> tuple[str,
             CANNOT_TELL,
             f"'{regime}' was kept, but with p = {corrected:.2g} over all targets that may be by chance",
         )
+    if corrected <= LEVEL and 2 * certificate.tails.get(regime, 1.0) <= LEVEL:
+        return CHANGES, f"in the tails alone: too little for '{regime}' to be an input"
     limit = certificate.tests[regime].limit
     if limit <= certificate.margin:
         return SAME, ""

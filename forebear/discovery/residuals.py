@@ -85,6 +85,11 @@ TAIL_ORDERS = 2 * len(TAILS)
 _FAR = 6.0
 
 
+def normal_scores(z: Float[np.ndarray, " rows"]) -> Float[np.ndarray, " rows"]:
+    """Of the ranks: standard normal, whatever the law of z."""
+    return ndtri((np.argsort(np.argsort(z)) + 0.5) / len(z))
+
+
 def plain_features(z: Float[np.ndarray, " rows"]) -> Float[np.ndarray, "rows 2"]:
     """Location and spread of a latent (rows,), by its normal scores.
 
@@ -96,7 +101,7 @@ def plain_features(z: Float[np.ndarray, " rows"]) -> Float[np.ndarray, "rows 2"]
     >>> bool(abs(plain.mean(axis=0)).max() < 0.01), bool(abs(plain.std(axis=0) - 1).max() < 0.02)
     (True, True)
     """
-    scores = ndtri((np.argsort(np.argsort(z)) + 0.5) / len(z))
+    scores = normal_scores(z)
     squares = np.minimum(scores**2, _FAR)
     return np.stack([scores, (squares - squares.mean()) / max(float(squares.std()), 1e-300)], axis=1)
 

@@ -26,6 +26,7 @@ from forebear.discovery.dependence import (
     probe_candidate,
     result_of,
     sidak,
+    tails_test,
 )
 from forebear.discovery.dependence_device import DeviceFeatures, DeviceTest
 from forebear.discovery.effective import RowDependence
@@ -299,6 +300,20 @@ class SetTester:
         probe = probe_candidate(self.removed(without)[candidate], given)
         return action(test.clear(latent_features(z)), test.clear(probe.own.values))
 
+    def tails(self, kept: frozenset[str], candidate: str, z: Float[np.ndarray, " rows"]) -> float:
+        """p-value of "both tails together hold as much, whatever a candidate outside the set says".
+
+        The test of the set asks so many things that a change of the tails alone must be large to be seen among them;
+        this is for a candidate of which that is asked by itself.
+        """
+        whole = self._whole(kept)
+        if whole is not None:
+            if len(whole) < _FEWEST_WHOLE:
+                return 1.0
+            return self._complete(whole).tails(kept, candidate, z[whole])
+        _, clear = self.clearing(kept)
+        return tails_test(candidate, z, self.removed(kept)[candidate], clear, self.dependence)
+
     def unexplained(self, kept: frozenset[str]) -> float:
         """What the inputs of the set leave open of the target, as a share of its standard deviation.
 
@@ -456,6 +471,10 @@ class SetTests:
         """How a candidate of the set acts."""
         without = kept - {candidate}
         return self.tester.action(without, candidate, self.latents(without))
+
+    def tails(self, kept: frozenset[str], candidate: str) -> float:
+        """See `SetTester.tails`."""
+        return self.tester.tails(kept, candidate, self.latents(kept))
 
     def latents(self, kept: frozenset[str]) -> Float[np.ndarray, " rows"]:
         """Latents (rows,) of the real rows, given the set; computed once."""

@@ -41,6 +41,8 @@ class Path(NamedTuple):
     """(steps, actions)"""
     outside: Array
     """(steps,) how far the inputs of a twin lay beyond its data, in standard deviations"""
+    given: Array
+    """(steps, inputs) what a twin was given; of a function none"""
 
 
 class Course(eqx.Module):
@@ -83,14 +85,16 @@ class Course(eqx.Module):
         carried = self.starts[self.place(latents)].astype(kind)
         given = None if callable(self.actions) else self.actions.astype(kind)
 
-        def step(carried: Array, now: tuple[Array, Array | None]) -> tuple[Array, tuple[Array, Array, Array]]:
+        def step(carried: Array, now: tuple[Array, Array | None]) -> tuple[Array, tuple[Array, Array, Array, Array]]:
             numbers, driven = now
             action = self._action(carried, driven, numbers[self.model.noise :])
             moved = self.model.step(carried, action, numbers[: self.model.noise])
-            return moved, (self.model.state(moved), action, self._outside(carried, action))
+            seen = self._given(carried, action)
+            return moved, (self.model.state(moved), action, self._outside(seen), seen)
 
-        _, (states, actions, outside) = jax.lax.scan(step, carried, (latents.path, given))
-        return Path(self._unwrapped(jnp.concatenate([self.model.state(carried)[None], states])), actions, outside)
+        _, (states, actions, outside, seen) = jax.lax.scan(step, carried, (latents.path, given))
+        states = self._unwrapped(jnp.concatenate([self.model.state(carried)[None], states]))
+        return Path(states, actions, outside, seen)
 
     def heights(self, path: Path) -> Array:
         """How high each moment is (steps + 1,); above 0 the limit is crossed.
@@ -126,11 +130,16 @@ class Course(eqx.Module):
         places = np.array(self.disturbed)
         return given.at[places].add((self.reach[places] * (2 * ndtr(shaken) - 1)).astype(given.dtype))
 
-    def _outside(self, carried: Array, action: Array) -> Array:
+    def _given(self, carried: Array, action: Array) -> Array:
         if not isinstance(self.model, TwinSteps):
-            return jnp.zeros((), carried.dtype)
+            return jnp.zeros(0, carried.dtype)
+        return self.model.condition(carried, action)
+
+    def _outside(self, given: Array) -> Array:
+        if not isinstance(self.model, TwinSteps):
+            return jnp.zeros((), given.dtype)
         core = self.model.core
-        return core.outside(core.params, self.model.condition(carried, action)[None])[0]
+        return core.outside(core.params, given[None])[0]
 
     def _unwrapped(self, states: Array) -> Array:
         """Angles that go on instead of leaping back by a turn."""

@@ -11,10 +11,13 @@ import numpy as np
 import pandas as pd
 
 from forebear.errors import InputError, near_miss
+from forebear.rare.beside_rows import StepFit
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+_MOST_OUTSIDE = 0.05
+"""share of the crossing trajectories that may lead beyond the data before that is a doubt"""
 _OUTSIDE = 0.5
 """deviations beyond the data of a twin from which on its answer is told to be a guess; as in `Twin.sample`"""
 
@@ -90,6 +93,22 @@ class Stressed:
     """place of a state and its end, of each limit, for the figure"""
     each: tuple[Stressed, ...] = field(repr=False, default=())
     """of several trainings, the answer of each"""
+    fit: StepFit | None = field(repr=False, default=None)
+    """of a twin, how its law of one step fits rows set aside near the trajectories; None where there are too few, and
+    for a function; of several trainings the first that does not fit"""
+
+    @property
+    def doubts(self) -> tuple[str, ...]:
+        """Why the probability may be far off, whatever the interval says; none where nothing speaks against it."""
+        found = []
+        if self.outside > _MOST_OUTSIDE:
+            found.append(
+                f"{self.outside:.0%} of the probability is of trajectories that lead beyond the data of the twin, "
+                "where it guesses"
+            )
+        if self.fit is not None and not self.fit.good:
+            found.append(self.fit.told())
+        return tuple(found)
 
     @cached_property
     def outside(self) -> float:
@@ -121,10 +140,12 @@ class Stressed:
         if len(self.likeliest):
             way = self.likeliest
             lines.append(f"likeliest way: at step {way.crossed[0]}, distance {way.distance[0]:.2f}")
-        if self.outside > 0:
+        if 0 < self.outside <= _MOST_OUTSIDE:
             lines.append(
-                f"{self.outside:.0%} of the crossing trajectories lead beyond the data of the twin, where it guesses"
+                f"{self.outside:.0%} of the probability is of trajectories that lead beyond the data of the twin, "
+                "where it guesses"
             )
+        lines += self.doubts
         return "\n".join(lines)
 
     def __repr__(self) -> str:

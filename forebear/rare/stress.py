@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import equinox as eqx
@@ -18,6 +20,7 @@ from forebear.control.limits import Beyond, EndsBeyond, Limits
 from forebear.control.model import Step, TwinSteps, dynamics_of
 from forebear.errors import InputError, check_whole
 from forebear.rare.asked import course_of
+from forebear.rare.beside_rows import step_fit
 from forebear.rare.climb import MOVES, Crowd, climbs, first_crowd, ladder
 from forebear.rare.course import Course, Height, Latents, Path, Policy
 from forebear.rare.likeliest import nearest_ways
@@ -59,6 +62,9 @@ def stress(
 
     By subset simulation on the latents: levels below the limit, each reached by a tenth of what reached the one
     before, so that one in a million takes thousands of trajectories where brute force takes many millions.
+
+    A twin is held against the rows set aside that lie nearest to the trajectories: where its law of one step is far
+    too wide, too narrow or off, and where crossing trajectories lead beyond its data, a warning says so.
 
     Arguments:
         dynamics: a twin whose columns are states and actions, preferably distilled; or a function (state, action,
@@ -107,19 +113,23 @@ def stress(
         size = course.steps * (course.width + len(course.periods) + len(course.reach))
         check_room(f"{_TOGETHER * draws:,} trajectories of {steps:,} steps", _TOGETHER * draws * size)
         try:
-            found.append(_stressed(course, int(draws), int(repeats), float(least), int(ways), jr.key(seed), number))
+            told, given = _stressed(course, int(draws), int(repeats), float(least), int(ways), jr.key(seed), number)
+            found.append(replace(told, fit=step_fit(one, given)) if isinstance(one, Twin) else told)
         except _UNTRACEABLE as error:
             raise InputError(
                 f"the step, the policy or limits cannot be compiled by JAX ({type(error).__name__}): write them with "
                 "jax.numpy"
             ) from error
-    return found[0] if len(found) == 1 else _together(found)
+    answer = found[0] if len(found) == 1 else _together(found)
+    for doubt in answer.doubts:
+        warnings.warn(doubt, RuntimeWarning, stacklevel=2)
+    return answer
 
 
 def _stressed(
     course: Course, draws: int, repeats: int, least: float, ways: int, key: Array, training: int
-) -> Stressed:
-    """The answer of one training."""
+) -> tuple[Stressed, np.ndarray]:
+    """The answer of one training, and what a twin was given on the way to the limit (moments, inputs)."""
     pilot_key, own_key, pick_key = jr.split(jr.fold_in(key, training), 3)
     course, spread = _scaled(course, draws, pilot_key)
     levels = ladder(course, _TOGETHER, draws, least, pilot_key)
@@ -131,7 +141,11 @@ def _stressed(
     each = shares.prod(axis=0)
     rungs = len(levels) * (draws + draws // MOVES) + draws
     limit = course.limit
-    return Stressed(
+    trajectories, given = _followed(course, _first(crossing, _SHOWN))
+    if nothing:
+        some = first_crowd(course, 1, draws, pick_key).latents
+        given = _followed(course, _first(Latents(some.start[0], some.path[0]), _SHOWN))[1]
+    told = Stressed(
         float(each.mean()),
         _interval(shares, draws),
         limit.names if isinstance(limit, Beyond) else (),
@@ -139,10 +153,11 @@ def _stressed(
         each,
         (len(levels),),
         rungs * (repeats + _TOGETHER) + _TOGETHER * draws,
-        _followed(course, _first(crossing, _SHOWN)),
-        _followed(course, nearest),
+        trajectories,
+        _followed(course, nearest)[0],
         tuple(zip(limit.places, limit.ends, strict=True)) if isinstance(limit, EndsBeyond) else (),
     )
+    return told, given
 
 
 def _scaled(course: Course, draws: int, key: Array) -> tuple[Course, float]:
@@ -190,23 +205,26 @@ def _first(latents: Latents, count: int) -> Latents:
     return Latents(latents.start[:count], latents.path[:count])
 
 
-def _followed(course: Course, latents: Latents) -> Ways:
-    """The trajectories of some latents."""
+def _followed(course: Course, latents: Latents) -> tuple[Ways, np.ndarray]:
+    """The trajectories of some latents, and what a twin was given up to the crossing (moments, inputs)."""
     latents = Latents(*(jnp.asarray(leaf, jnp.float32) for leaf in latents))
     paths, heights, places = _all_of(course, latents)
     plan = course.model.plan if isinstance(course.model, TwinSteps) else None
-    states, actions = np.asarray(paths.states), np.asarray(paths.actions)
-    return Ways(
+    states, actions, given = np.asarray(paths.states), np.asarray(paths.actions), np.asarray(paths.given)
+    crossed = np.argmax(np.asarray(heights) > 0, axis=1)
+    before = np.arange(given.shape[1]) < np.where(crossed > 0, crossed, given.shape[1])[:, None]
+    ways = Ways(
         tuple(f"state {i}" for i in range(states.shape[2])) if plan is None else plan.state,
         tuple(f"action {i}" for i in range(actions.shape[2])) if plan is None else plan.action,
         states,
         actions,
         np.asarray(latents.path),
         np.asarray(places),
-        np.argmax(np.asarray(heights) > 0, axis=1),
+        crossed,
         np.asarray(paths.outside).max(axis=1, initial=0.0),
         np.zeros(len(states), int),
     )
+    return ways, given[before]
 
 
 @eqx.filter_jit
@@ -231,4 +249,5 @@ def _together(found: Sequence[Stressed]) -> Stressed:
         likeliest[order],
         found[0].ends,
         tuple(found),
+        next((one.fit for one in found if one.fit is not None and not one.fit.good), found[0].fit),
     )

@@ -73,9 +73,9 @@ def export(twin: Twin, file: str | Path, **options: Any) -> None:
 def _with_options(exporter: Exporter, options: Mapping[str, Any]) -> Exporter:
     """The exporter with these fields.
 
-    >>> _with_options(OnnxExporter(), {"fmi": "2.0"})
+    >>> _with_options(CExporter(), {"fmi": "2.0"})
     Traceback (most recent call last):
-    forebear.errors.InputError: 'fmi' is not an option of .onnx files, which have none
+    forebear.errors.InputError: 'fmi' is not an option of .c files, which have none
     """
     known = [field.name for field in fields(exporter)] if is_dataclass(exporter) else []
     for name in options:

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 import numpy as np
 
 from forebear.errors import InputError
-from forebear.kinds.kind import Range
 from forebear.twin.dynamics import Dynamics, Plan, resolve
 
 if TYPE_CHECKING:
@@ -18,6 +17,8 @@ if TYPE_CHECKING:
 Type = Literal["REAL", "INTEGER", "BOOLEAN", "ENUMERATION"]
 Role = Literal["time", "fixed", "tunable", "input", "output"]
 Levels = tuple[object, ...]
+# Draws that bound the targets, at each of so many rows; how much further the bounds are, as a share of that.
+_DRAWS, _MOST_ROWS, _MORE = 50, 1_000, 0.5
 
 
 @dataclass(frozen=True)
@@ -30,11 +31,18 @@ class Variable:
     """"fixed" and "tunable" are parameters, set before the start or between any steps"""
     about: str
     start: float = 0.0
-    range: Range | None = None
+    range: Bounds | None = None
     unit: str | None = None
     levels: Levels = ()
     gaps: bool = False
     """whether a cell may be missing: NaN, or of a category the code -1"""
+
+
+class Bounds(NamedTuple):
+    """Between which values a variable usually lies."""
+
+    low: float
+    high: float
 
 
 class Variables(NamedTuple):
@@ -112,10 +120,23 @@ def typical_row(twin: Twin) -> np.ndarray:
 
 
 def _targets(twin: Twin) -> Iterator[Variable]:
-    for target in twin.outputs:
+    for target, bounds in zip(twin.outputs, drawn_bounds(twin), strict=True):
         type_: Type = "ENUMERATION" if target.levels else "REAL"
         about = f"drawn at each step, given {', '.join(twin.ancestors[target.name]) or 'nothing'}"
-        yield Variable(target.name, type_, "output", about, unit=twin.units.get(target.name), levels=target.levels)
+        unit = twin.units.get(target.name)
+        yield Variable(target.name, type_, "output", about, 0.0, bounds, unit, target.levels)
+
+
+def drawn_bounds(twin: Twin) -> list[Bounds]:
+    """Between which values targets are drawn at the inputs of the data: as far as many draws and the rows set aside
+    reach, and half as much again for those that are rarer. Importers may take a value beyond for a mistake."""
+    rows = twin.rows[:_MOST_ROWS]
+    y = twin.sample(rows, n=_DRAWS, seed=0, outside="ignore").reshape(-1, len(twin.outputs))
+    if len(twin.reference):
+        y = np.concatenate([y, twin.reference.y])
+    low, high = y.min(axis=0), y.max(axis=0)
+    more = np.array([0.0 if t.dequantiser.kind == "lattice" else _MORE for t in twin.outputs]) * (high - low)
+    return [Bounds(float(a), float(b)) for a, b in zip(low - more, high + more, strict=True)]
 
 
 def _inputs(twin: Twin, middle: np.ndarray, taken: set[str]) -> Iterator[Variable]:
@@ -128,7 +149,7 @@ def _inputs(twin: Twin, middle: np.ndarray, taken: set[str]) -> Iterator[Variabl
             "input",
             f"input {column.name} of the twin",
             float(middle[place]),
-            twin.ranges[place],
+            _seen(twin, place),
             twin.units.get(column.name),
             column.levels,
             column.gaps,
@@ -143,8 +164,10 @@ def _states(twin: Twin, plan: Plan) -> Iterator[Variable]:
             "ENUMERATION" if levels else "REAL",
             "output",
             "state, moved by the twin",
-            unit=_unit(twin, name),
-            levels=levels,
+            0.0,
+            _seen(twin, _nearest_column(plan, place, 0)),
+            _unit(twin, name),
+            levels,
         )
 
 
@@ -153,7 +176,7 @@ def _actions(twin: Twin, plan: Plan, middle: np.ndarray) -> Iterator[Variable]:
         levels, column = plan.levels[place], _nearest_column(plan, place, 0)
         start, known, gaps = 0.0, None, False
         if column is not None:
-            start, known, gaps = float(middle[column]), twin.ranges[column], twin.columns[column].gaps
+            start, known, gaps = float(middle[column]), _seen(twin, column), twin.columns[column].gaps
         type_: Type = "ENUMERATION" if levels else "REAL"
         yield Variable(name, type_, "input", "action", start, known, _unit(twin, name), levels, gaps)
 
@@ -165,7 +188,7 @@ def _starts(twin: Twin, plan: Plan, middle: np.ndarray) -> Iterator[Variable]:
         column = _nearest_column(plan, place, lag)
         start = 0.0 if column is None else float(middle[column])
         about = f"{name} at the start" if lag == 0 else f"{name} this many steps before the start: {lag}"
-        known = None if column is None else twin.ranges[column]
+        known = _seen(twin, column)
         type_: Type = "ENUMERATION" if levels else "REAL"
         yield Variable(f"start_{name}_{lag}", type_, "fixed", about, start, known, _unit(twin, name), levels)
 
@@ -180,6 +203,12 @@ def _nearest_column(plan: Plan, place: int, lag: int) -> int | None:
     """The input of the twin that holds a variable nearest to so many steps ago."""
     own = [(abs(at - lag), column) for column, (at, variable) in enumerate(plan.places) if variable == place]
     return min(own)[1] if own else None
+
+
+def _seen(twin: Twin, column: int | None) -> Bounds | None:
+    """Where the data of an input lies; None for an angle or a category."""
+    known = None if column is None else twin.ranges[column]
+    return None if known is None else Bounds(float(known.low), float(known.high))
 
 
 def _unit(twin: Twin, name: str) -> str | None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
 
@@ -55,8 +57,13 @@ class _Graph:
 
 
 @final
+@dataclass(frozen=True)
 class OnnxExporter:
     """Its graph takes x (rows, inputs) and z (rows, targets) and gives y (rows, targets), all float32."""
+
+    others: Sequence[Twin] = ()
+    """further trainings of the same twin: y then is (trainings, rows, targets), this twin's first, all at the same x
+    and z"""
 
     ending = ".onnx"
     needs = "onnx"
@@ -65,28 +72,51 @@ class OnnxExporter:
         """Write the graph of a distilled twin, or of the student of another."""
         import onnx
 
-        write_graph(onnx, twin.student, file)
+        own = self.others
+        if isinstance(own, str) or not isinstance(own, Sequence) or not all(hasattr(one, "student") for one in own):
+            raise InputError(f"others must be a list of twins, further trainings of this one; got {own!r}")
+        for number, one in enumerate(own, 2):
+            if (one.inputs, one.targets) != (twin.inputs, twin.targets):
+                raise InputError(
+                    f"others: training {number} has {_asked(one)}, and the first {_asked(twin)}: export them alone"
+                )
+        write_graph(onnx, twin.student, file, [one.student for one in own])
 
 
-def write_graph(onnx: Any, twin: Twin, file: Path) -> None:
-    """Write the graph of a distilled twin, with the package onnx."""
+def _asked(twin: Twin) -> str:
+    return f"{', '.join(twin.targets)} given {', '.join(twin.inputs) or 'nothing'}"
+
+
+def write_graph(onnx: Any, twin: Twin, file: Path, others: Sequence[Twin] = ()) -> None:
+    """Write the graph of a distilled twin, and of others beside it, with the package onnx."""
+    graph = _Graph(onnx)
+    if others:
+        each = [graph("Unsqueeze", _drawn(graph, one), np.array([0])) for one in (twin, *others)]
+        graph.nodes.append(onnx.helper.make_node("Concat", each, ["y"], axis=0))
+    else:
+        graph.nodes.append(onnx.helper.make_node("Identity", [_drawn(graph, twin)], ["y"]))
+    write_bytes(file, _model(graph, twin, 1 + len(others)).SerializeToString())
+
+
+def _drawn(graph: _Graph, twin: Twin) -> str:
+    """y (rows, targets) of one twin."""
     if not isinstance(twin.model, SplineModel):
         raise InputError("only a distilled twin can be exported to ONNX: call twin.distil() first")
-    graph = _Graph(onnx)
     core = twin.core().params
     features = _features(graph, twin.encoder)
-    columns = _targets(graph, twin.model, features)
-    outputs = _raw(graph, core.outputs, columns)
-    graph.nodes.append(onnx.helper.make_node("Concat", outputs, ["y"], axis=1))
-    write_bytes(file, _model(graph, twin).SerializeToString())
+    return graph("Concat", *_raw(graph, core.outputs, _targets(graph, twin.model, features)), axis=1)
 
 
-def _model(graph: _Graph, twin: Twin) -> Any:
+def _model(graph: _Graph, twin: Twin, trainings: int) -> Any:
     onnx = graph.onnx
-    shapes = {"x": len(twin.inputs), "z": len(twin.targets), "y": len(twin.targets)}
+    several = [trainings] if trainings > 1 else []
+    shapes: dict[str, list[Any]] = {
+        "x": ["rows", len(twin.inputs)],
+        "z": ["rows", len(twin.targets)],
+        "y": [*several, "rows", len(twin.targets)],
+    }
     x, z, y = (
-        onnx.helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, ["rows", width])
-        for name, width in shapes.items()
+        onnx.helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, shape) for name, shape in shapes.items()
     )
     made = onnx.helper.make_graph(graph.nodes, "twin", [x, z], [y], graph.constants)
     opset = onnx.helper.make_opsetid("", _OPSET)

@@ -61,6 +61,11 @@ class Learned:
     """its version"""
 
     @property
+    def learned(self) -> bool:
+        """Whether any law is another one now; if not, the twin is the one that it was."""
+        return any(told.learned or told.rediscovered is not None for told in self.targets.values())
+
+    @property
     def suffices(self) -> bool:
         """Whether the inputs of every law still suffice, or were found again."""
         return all(not told.missing or told.rediscovered is not None for told in self.targets.values())
@@ -71,7 +76,7 @@ class Learned:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain numbers and strings."""
-        return {**to_record(self), "suffices": self.suffices}
+        return {**to_record(self), "learned": self.learned, "suffices": self.suffices}
 
 
 def _line(target: str, told: TargetLearned) -> str:

@@ -613,7 +613,8 @@ class Twin:
         Arguments:
             options: of an FMU: `fmi="2.0"`, the version of the standard (default: "3.0"); `step=`, the time that a
                 step of a rollout takes; `rollout=` and `dynamics=`, whether and how it moves through time (default:
-                as the names of its columns say); `binary=False` for sources alone.
+                as the names of its columns say); `binary=False` for sources alone. Of ONNX: `others=`, further
+                trainings of the same twin; y is then (trainings, rows, targets), this twin's first.
         """
         export(self, file, **options)
 

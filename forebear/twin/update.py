@@ -24,6 +24,7 @@ from forebear.twin.blend import BlendLaw
 from forebear.twin.fresh import LIKELY, Asked, Fresh, Known, fresh_rows, holding, structure_of_new
 from forebear.twin.given import read_matrix
 from forebear.twin.learn_on import Lesson, learned_on, own_networks, with_networks
+from forebear.twin.left_over import left_over
 from forebear.twin.new_rows import NewTable, read_new
 from forebear.twin.provenance import Change, Learned, TargetLearned
 from forebear.twin.renew import renewed
@@ -55,8 +56,9 @@ def update(twin: Twin, rows: Any, asked: Asked, tick: Callable[[float], None] = 
     learned = replace(twin, model=model, distillation=None)
     better = _better(twin, learned, lesson, asked.seed)
     learned = replace(twin, model=_chosen(twin, model, better), distillation=None) if better.any() else twin
-    learned = renewed(learned, fresh, kept, trained, asked.seed)
-    missing = _missing(twin, fresh)
+    missing = _missing(twin, fresh, learned)
+    if better.any() or any(missing.values()):
+        learned = renewed(learned, fresh, kept, trained, asked.seed)
     found: dict[str, tuple[str, ...]] = {}
     if asked.rediscover and any(missing.values()):
         from forebear.twin.rediscover import rediscovered
@@ -155,13 +157,24 @@ def _chosen(twin: Twin, model: Any, better: np.ndarray) -> Any:
     return with_networks(model, [own_networks(model if won else old, len(better), i) for i, won in enumerate(better)])
 
 
-def _missing(twin: Twin, fresh: Fresh) -> dict[str, tuple[str, ...]]:
-    """Columns that a law follows now and does not have."""
+def _missing(twin: Twin, fresh: Fresh, learned: Twin) -> dict[str, tuple[str, ...]]:
+    """Columns that a law follows now and does not have: those that the monitor named, and those that latents of the
+    new law still go with once it has learned all that its own inputs tell."""
+    changed = [
+        target for target, told in fresh.told.targets.items() if told.verdict == CHANGED and told.until is None
+    ]
+    left = left_over(learned, fresh, changed) if changed else {}
     return {
-        target: tuple(name for name in told.follows if name not in twin.ancestors[target])
-        if told.verdict == CHANGED and told.until is None
+        target: tuple(
+            dict.fromkeys(
+                name
+                for name in (*fresh.told.targets[target].follows, *left[target])
+                if name not in twin.ancestors[target]
+            )
+        )
+        if target in changed
         else ()
-        for target, told in fresh.told.targets.items()
+        for target in twin.targets
     }
 
 

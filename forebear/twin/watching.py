@@ -15,7 +15,7 @@ from forebear.storage.records import to_record
 from forebear.twin.intervals import check_level
 from forebear.twin.monitor import UNKNOWN_MARGIN, check_margin, inputs_of, known_rows, latents_of
 from forebear.twin.new_rows import read_new
-from forebear.watch.features import ORDERS, InputFeatures, features_of, scores
+from forebear.watch.features import ORDER_SHARES, InputFeatures, all_scores, features_of
 from forebear.watch.misfit import Misfit, misfit_of, no_misfit
 from forebear.watch.result import CHANGED, HOLDS
 from forebear.watch.stream import Bets, Wealth, factor_of
@@ -104,7 +104,7 @@ class Watch:
 
     def _misfit(self, place: int) -> Misfit:
         if self._known is None:
-            return no_misfit(1, ORDERS)
+            return no_misfit(1, len(ORDER_SHARES))
         features = self._features(np.zeros((0, len(self.twin.inputs))), np.zeros((0, len(self._names))))
         return self._fitted(features, place, 0)[0]
 
@@ -113,7 +113,7 @@ class Watch:
         known = self._known
         assert known is not None
         own, others = self._divided(features, place)
-        return misfit_of(scores(known.z[:, place]), own, others, rows, known.ordered, known.groups)
+        return misfit_of(all_scores(known.z[:, place]), own, others, rows, known.ordered, known.groups)
 
     def _features(self, x: np.ndarray, other: np.ndarray) -> list[InputFeatures]:
         """Of all inputs, those without any left out."""

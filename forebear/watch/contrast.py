@@ -2,7 +2,7 @@
 
 Under the null hypothesis the latents of new rows have, at each input, the law that those of known rows have. Then the
 mean over new rows of h(x) (score - what the misfit says) is 0 for every h; h = 1 tells whether the law changed
-plainly, h a feature of an input whether it changed with that input.
+plainly, h a feature of an input whether it changed with that input, h an end of its range whether it changed there.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 from scipy.stats import t as student
 
 from forebear.watch.memory import inflation, memory
@@ -19,6 +19,8 @@ from forebear.watch.misfit import Misfit
 FEWEST = 20.0
 """rows worth of independent ones below which nothing can be told"""
 FEWEST_GROUPS = 8
+_FEWEST_THERE = 20
+"""rows at an end of an input, for a test of these alone"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,6 +35,10 @@ class NewRows:
     """memory of the scores beyond what any input explains"""
     slow_features: Float[np.ndarray, "tested lags"]
     groups: np.ndarray | None = None
+    ends: Bool[np.ndarray, " tested"] | None = None
+    """features that say whether a row lies at an end of an input"""
+    covered: Bool[np.ndarray, " tested"] | None = None
+    """features along which the misfit was learned: there it is the same as long as the inputs come as they did"""
 
     @classmethod
     def of(
@@ -42,11 +48,13 @@ class NewRows:
         features: Float[np.ndarray, "rows tested"],
         misfit: Misfit,
         groups: np.ndarray | None = None,
+        ends: np.ndarray | None = None,
+        covered: np.ndarray | None = None,
     ) -> NewRows:
         """Take the misfit out, and look how slow the rest is."""
         left = scores - design @ misfit.weights
         slow = _longer(memory(_cleared(left, features)), misfit.slow)
-        return cls(left, design, features, slow, memory(features), groups)
+        return cls(left, design, features, slow, memory(features), groups, ends, covered)
 
     def worth(self, rows: int) -> float:
         """How many independent rows so many of them are worth, for the slowest of location and spread."""
@@ -82,13 +90,32 @@ class Contrasts:
 def plain_contrasts(new: NewRows, misfit: Misfit, window: slice, margin: float) -> Contrasts:
     """h = 1: one column."""
     rows = window.stop - window.start
-    return _contrasts(new, misfit, window, np.ones((rows, 1)), inflation(new.slow), margin)
+    doubt = misfit.doubt[:, None] * misfit.stranger(new.design[window])
+    return _contrasts(new, misfit, window, np.ones((rows, 1)), inflation(new.slow), margin + doubt)
 
 
 def input_contrasts(new: NewRows, misfit: Misfit, window: slice, margin: float) -> Contrasts:
-    """h = each feature, without its mean over the window and with variance 1 there."""
+    """h = each feature, without its mean over the window and with variance 1 there; the ends keep their mean."""
+    h = tested_functions(new, window)
+    share = np.ones(h.shape[1])
+    if new.covered is not None:
+        share = np.where(new.covered, misfit.stranger(new.design[window]), 1.0)
+    bound = margin + misfit.doubt[:, None] * share
+    if new.ends is not None:
+        # So much at an end alone is less over all rows.
+        bound = bound * np.where(new.ends, np.abs(h).mean(axis=0), 1.0)
+    return _contrasts(new, misfit, window, h, inflation(new.slow, new.slow_features), bound)
+
+
+def tested_functions(new: NewRows, window: slice) -> Float[np.ndarray, "rows tested"]:
+    """h of each row of a window: with a mean of 0, or 0 everywhere but at an end; its mean square is 1."""
     h = standardised(new.features[window])
-    return _contrasts(new, misfit, window, h, inflation(new.slow, new.slow_features), margin)
+    if new.ends is not None and new.ends.any():
+        there = (new.features[window][:, new.ends] > 0).astype(float)
+        share = there.mean(axis=0)
+        enough = share * len(there) >= _FEWEST_THERE
+        h[:, new.ends] = there * np.where(enough, 1 / np.sqrt(np.maximum(share, 1e-9)), 0.0)
+    return h
 
 
 def standardised(features: Float[np.ndarray, "rows some"]) -> Float[np.ndarray, "rows some"]:
@@ -99,12 +126,14 @@ def standardised(features: Float[np.ndarray, "rows some"]) -> Float[np.ndarray, 
 
 
 def _contrasts(
-    new: NewRows, misfit: Misfit, window: slice, h: np.ndarray, factor: np.ndarray, margin: float
+    new: NewRows, misfit: Misfit, window: slice, h: np.ndarray, factor: np.ndarray, bound: np.ndarray
 ) -> Contrasts:
     left, rows = new.left[window], len(h)
     mean = left.T @ h / rows
     if new.groups is None:
-        own = (np.square(left).T @ np.square(h) / rows - mean**2).clip(0) / max(1, rows - 1) * factor
+        own = (np.square(left).T @ np.square(h) / rows - mean**2).clip(0)
+        # A tail that no row of a part lies in by chance must not look as if it never held any.
+        own = np.maximum(own, misfit.spread[:, None] * np.square(h).mean(axis=0)) / max(1, rows - 1) * factor
         freedom = np.maximum(rows / factor - 1, 1.0)
     else:
         own, freedom = _by_groups(left, h, mean, new.groups[window])
@@ -114,7 +143,7 @@ def _contrasts(
     parts = own**2 / freedom + known**2 / np.maximum(misfit.freedom, 1.0)[:, None]
     freedom = np.clip(whole**2 / np.maximum(parts, 1e-300), 1.0, 1e6)
     error = np.sqrt(whole)
-    beyond = np.maximum(np.abs(mean) - margin - misfit.doubt[:, None], 0.0) / np.maximum(error, 1e-12)
+    beyond = np.maximum(np.abs(mean) - bound, 0.0) / np.maximum(error, 1e-12)
     p_value = np.where(error > 1e-9, np.minimum(1.0, 2 * student.sf(beyond, freedom)), 1.0)
     return Contrasts(mean, error, p_value)
 
@@ -132,16 +161,16 @@ def _by_groups(
 
 
 def windows(rows: int, fewest: float) -> list[tuple[slice, float]]:
-    """All rows, then halves, quarters and eighths, with the share of the error that each may spend.
+    """All rows, then halves, quarters and eighths, with the share of the error that each may spend: half of it is for
+    all rows, and halves together have as much of the rest as eighths.
 
     >>> [(one.start, one.stop, round(share, 3)) for one, share in windows(200, 60)]
     [(0, 200, 0.5), (0, 100, 0.25), (100, 200, 0.25)]
     """
-    found = [slice(0, rows)]
-    for level in (2, 4, 8):
-        if rows / level < fewest:
-            break
+    levels = [level for level in (2, 4, 8) if rows / level >= fewest]
+    found = [(slice(0, rows), 0.5 if levels else 1.0)]
+    for level in levels:
         ends = np.linspace(0, rows, level + 1).astype(int)
-        found += [slice(int(a), int(b)) for a, b in zip(ends, ends[1:], strict=False)]
-    rest = len(found) - 1
-    return [(one, 0.5 / rest if place else 0.5 if rest else 1.0) for place, one in enumerate(found)]
+        share = 0.5 / len(levels) / level
+        found += [(slice(int(a), int(b)), share) for a, b in zip(ends, ends[1:], strict=False)]
+    return found

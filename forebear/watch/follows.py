@@ -15,7 +15,7 @@ import numpy as np
 from jaxtyping import Float
 
 from forebear.watch.contrast import NewRows, input_contrasts
-from forebear.watch.features import ORDER_SHARES, InputFeatures, scores
+from forebear.watch.features import ORDER_SHARES, InputFeatures, all_scores
 from forebear.watch.misfit import Misfit
 
 # An input is named at this level over all of them, and if it explains this share of what the first one does.
@@ -85,7 +85,7 @@ def _look(
     margin: float,
     groups: np.ndarray | None,
 ) -> _Look:
-    told = scores(z)
+    told = all_scores(z)
     if taken:
         known = features[:, np.isin(owner, taken)]
         known = np.column_stack([np.ones(len(z)), known, known[:, :1] ** 2 * known])

@@ -16,9 +16,10 @@ from forebear.watch.contrast import (
     NewRows,
     input_contrasts,
     plain_contrasts,
+    tested_functions,
     windows,
 )
-from forebear.watch.features import LOCATION, ORDER_SHARES, SPREAD, InputFeatures, scores
+from forebear.watch.features import LOCATION, ORDER_SHARES, ORDERS, SPREAD, InputFeatures, all_scores
 from forebear.watch.follows import Followed, follows
 from forebear.watch.misfit import Misfit, misfit_of
 from forebear.watch.moved import Pull, moved_by, place_of
@@ -112,9 +113,11 @@ def test_law(law: Law, margin: float) -> Tested:
     features = [*law.own, *law.others]
     tested = np.column_stack([np.zeros((len(law.new), 0)), *(one.new for one in features)])
     shares = np.concatenate([[], *(one.shares / len(features) for one in features)])
-    known = scores(law.known)
+    ends = np.concatenate([np.zeros(0, bool), *(np.arange(len(one.shares)) >= one.smooth for one in features)])
+    known = all_scores(law.known)
     misfit, design = misfit_of(known, list(law.own), list(law.others), len(law.new), law.ordered, law.known_groups)
-    rows = NewRows.of(scores(law.new), design, tested, misfit, law.groups)
+    before = np.column_stack([np.zeros((len(known), 0)), *(one.known for one in features)])
+    rows = NewRows.of(all_scores(law.new), design, tested, misfit, law.groups, ends, misfit.covers(before))
     share, best = _WITH_INPUTS if tested.shape[1] else 0.0, (np.inf, slice(0, len(law.new)))
     kept: dict[tuple[int, int], tuple[Contrasts, Contrasts]] = {}
     fewest = max(_WINDOW, 2 * FEWEST * len(law.new) / max(rows.worth(len(law.new)), 1.0))
@@ -204,21 +207,36 @@ def _end(law: Law, rows: np.ndarray) -> End:
 
 
 def _stretch(tested: Tested) -> Stretch:
-    """From the sum of all scores, and products with inputs, that show in the window."""
+    """From the sum of all scores, and products with inputs, that show in the window; from tails, and from ends of
+    inputs, only where nothing else does: so many that say the same would make the place look surer than it is."""
+    rows, window = tested.rows, tested.window
+    series = _shown(tested, False)
+    if not series.any():
+        series = _shown(tested, True)
+    if not series.any():
+        return Stretch(window.start, window.stop, window.start, window.start)
+    return changed_rows(series, len(series) / rows.worth(len(series)), window)
+
+
+def _shown(tested: Tested, all_of_them: bool) -> Float[np.ndarray, " rows"]:
     rows, window = tested.rows, tested.window
     series = np.zeros(len(rows.left))
-    for told, h in ((tested.plain, None), (tested.inputs, rows.features)):
+    every = tested_functions(rows, slice(0, len(series)))
+    for told, h, ends in ((tested.plain, None, None), (tested.inputs, every, rows.ends)):
         clear = np.abs(told.mean) > 3.0 * told.error + tested.margin
+        if not all_of_them:
+            clear[ORDERS:] = False
+            clear[:, slice(0, 0) if ends is None else ends] = False
         weights = np.where(clear, told.mean / np.maximum(told.error, 1e-9) ** 2, 0.0)
         for order, place in zip(*np.nonzero(weights), strict=True):
             own = np.ones(len(series))
             if h is not None:
-                own = h[:, place] - h[window, place].mean()
-                own = own / max(float(own[window].std()), 1e-9)
+                own = h[:, place]
+                if ends is None or not ends[place]:
+                    own = own - own[window].mean()
+                own = own / max(float(np.sqrt(np.square(own[window]).mean())), 1e-9)
             series += weights[order, place] * rows.left[:, order] * own
-    if not series.any():
-        return Stretch(window.start, window.stop, window.start, window.start)
-    return changed_rows(series, len(series) / rows.worth(len(series)), window)
+    return series
 
 
 def _how(tested: Tested, stretch: slice, scales: Sequence[Scale], followed: Sequence[Followed]) -> tuple[str, ...]:
@@ -246,7 +264,7 @@ def _plainly(
     groups = None if tested.rows.groups is None else tested.rows.groups[stretch]
     every, told = slice(0, len(design)), []
     for z, (place, spread) in scales:
-        own = scores((z - place) / (spread if straight else 1.0))
+        own = all_scores((z - place) / (spread if straight else 1.0))
         new = NewRows.of(own, design, design[:, :0], tested.misfit, groups)
         told.append(plain_contrasts(new, tested.misfit, every, tested.margin))
     return np.max([one.p_value[:, 0] for one in told], axis=0), told[-1].mean[:, 0]

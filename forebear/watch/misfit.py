@@ -10,17 +10,19 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 
 from forebear.watch.features import InputFeatures
 from forebear.watch.memory import inflation, memory
 
-# Known rows for each feature of the regression; those of a twin's own inputs come first, then products of their first
-# features, then the first feature of other columns.
+# Known rows for each feature of the regression; the curves of a twin's own inputs come first, then products of their
+# first features, then the first feature of other columns, then the ends of its own inputs.
 _ROWS_PER_FEATURE = 12
 _RIDGE = 1e-3
 # Of the misfit's own spread over the known rows, the share that it may be off by where other inputs come.
 _DOUBT = 0.5
+# What the regression may leave of a feature that it knows.
+_COVERED = 0.02
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,6 +59,26 @@ class Misfit:
         plain = np.square(self.left).T @ np.square(lever) / self.rows**2
         return plain * inflation(self.slow)
 
+    def stranger(self, design: Float[np.ndarray, "rows features"]) -> float:
+        """The share of the doubt that stands: none where inputs come as they did, all where they come otherwise."""
+        if not self.rows:
+            return 1.0
+        apart = design.mean(axis=0) - self.design.mean(axis=0)
+        by_chance = (design.shape[1] - 1) * (1 / max(1, len(design)) + 1 / self.rows)
+        return float(min(1.0, 2 * np.sqrt(max(0.0, apart @ self.inverse @ apart - by_chance))))
+
+    def covers(self, features: Float[np.ndarray, "known some"]) -> Bool[np.ndarray, " some"]:
+        """Which features of the known rows the regression knows."""
+        if not self.rows:
+            return np.ones(features.shape[1], bool)
+        told = self.design @ (self.inverse @ (self.design.T @ features) / self.rows)
+        return np.square(features - told).mean(axis=0) < _COVERED * np.maximum(features.var(axis=0), 1e-12)
+
+    @property
+    def spread(self) -> Float[np.ndarray, " orders"]:
+        """Mean square of what is left; 1 where nothing is known."""
+        return np.square(self.left).mean(axis=0) if self.rows else np.ones(self.left.shape[1])
+
     @property
     def freedom(self) -> Float[np.ndarray, " orders"]:
         """Of its variances, at most."""
@@ -74,13 +96,13 @@ def _summed(values: Float[np.ndarray, "rows some"], groups: np.ndarray, count: i
 def design_of(
     own: list[InputFeatures], others: list[InputFeatures], known: int, rows: int, worth: float
 ) -> tuple[Float[np.ndarray, "known features"], Float[np.ndarray, "rows features"]]:
-    """A one, features of the twin's inputs, products of two, and one feature of every other column, as many as so
-    many independent rows can tell: for known rows, and for new ones."""
+    """A one, features of the twin's inputs, products of two, one feature of every other column, and the ends of the
+    twin's inputs, as many as so many independent rows can tell: for known rows, and for new ones."""
     room = max(1, int(worth) // _ROWS_PER_FEATURE - 1)
     left, right = [], []
-    for curve in range(max((one.known.shape[1] for one in own), default=0)):
+    for curve in range(max((one.smooth for one in own), default=0)):
         for one in own:
-            if curve < one.known.shape[1]:
+            if curve < one.smooth:
                 left.append(one.known[:, curve])
                 right.append(one.new[:, curve])
     firsts = [one for one in own if one.known.shape[1]]
@@ -92,6 +114,9 @@ def design_of(
         if one.known.shape[1]:
             left.append(one.known[:, 0])
             right.append(one.new[:, 0])
+    for one in own:
+        left += list(one.known[:, one.smooth :].T)
+        right += list(one.new[:, one.smooth :].T)
     return (
         np.column_stack([np.ones(known), *left[:room]]),
         np.column_stack([np.ones(rows), *right[:room]]),

@@ -22,7 +22,7 @@ import numpy as np
 from jaxtyping import Float
 from scipy.special import ndtri
 
-from forebear.watch.features import ORDERS, InputFeatures, scores
+from forebear.watch.features import MOST, ORDER_SHARES, InputFeatures, all_scores
 from forebear.watch.memory import inflation
 from forebear.watch.misfit import Misfit
 
@@ -56,7 +56,7 @@ class Bets:
     @classmethod
     def of(cls, features: list[InputFeatures]) -> Bets:
         """Half of the wealth on plain changes, half on those with an input."""
-        plain = [(order, -1, 0, 1.0) for order in range(ORDERS)]
+        plain = [(order, -1, 0, 1.0) for order in range(len(ORDER_SHARES))]
         with_input = [
             (order, place, curve, 1.0)
             for place, one in enumerate(features)
@@ -82,17 +82,15 @@ class Bets:
     @property
     def reach(self) -> Float[np.ndarray, " functions"]:
         """How large a value can be."""
-        return _most(ORDERS)[self.orders] * np.where(self.owner < 0, 1.0, _REACH)
+        return _MOST[self.orders] * np.where(self.owner < 0, 1.0, _REACH)
 
 
-def _most(orders: int) -> np.ndarray:
-    # The largest value of each Legendre polynomial, and some room for the misfit.
-    return np.sqrt(2 * np.arange(1, orders + 1) + 1) + 0.5
+# The largest value of each order, and some room for the misfit.
+_MOST = MOST + 0.5
 
 
 def _held(left: np.ndarray) -> np.ndarray:
-    most = _most(left.shape[1])
-    return np.clip(left, -most, most)
+    return np.clip(left, -_MOST, _MOST)
 
 
 @dataclass(eq=False)
@@ -138,7 +136,7 @@ class Wealth:
         design: Float[np.ndarray, "rows features"],
     ) -> None:
         """One whole block."""
-        left = scores(z) - design @ self.misfit.weights
+        left = all_scores(z) - design @ self.misfit.weights
         functions = self.bets.functions(features, len(z))
         values = _held(left)[:, self.bets.orders] * functions
         open_part = self.misfit.variance(functions.T @ design / len(z))[self.bets.orders, np.arange(values.shape[1])]
@@ -148,8 +146,7 @@ class Wealth:
         if self.factor == 1.0:
             self._count(_row_by_row(values, bound, self.bets.reach))
         else:
-            spread = np.square(self.misfit.left).mean(axis=0) if self.misfit.rows else np.ones(ORDERS)
-            variance = spread[self.bets.orders] * np.square(functions).mean(axis=0) * self.factor / len(z)
+            variance = self.misfit.spread[self.bets.orders] * np.square(functions).mean(axis=0) * self.factor / len(z)
             self._count(_as_one(values.mean(axis=0), bound, _SLACK * variance))
 
     def _count(self, logs: Float[np.ndarray, "functions signs stakes"]) -> None:

@@ -13,7 +13,10 @@ from reports import changed, made_by_hand, verdict
 import forebear as fb
 from forebear.api.in_regimes import _roles, _with_rows
 from forebear.data.question import Question
+from forebear.data.table import read_columns
+from forebear.discovery.dependence import Features, tails_test
 from forebear.discovery.regimes import CANNOT_TELL, CHANGES, NEEDED, NOT_NEEDED, SAME, regime_table
+from forebear.discovery.residuals import Residualiser, features
 
 
 def certified(kept: bool, p_value: float, limit: float = 0.01, **fields: Any) -> fb.Found:
@@ -44,6 +47,49 @@ def test_the_word_follows_from_the_certificate(found: fb.Found, law: str, why: s
     row = found.regimes.loc["y"]
     assert row["law"] == law and why in row["why"] and bool(row["why"]) == (law == CANNOT_TELL)
     assert found.to_dict()["targets"]["y"]["regimes"]["law"] == law
+
+
+def test_a_change_of_the_tails_alone_is_a_change() -> None:
+    """Too small to be an input, and shown by the test that is for it; by chance it is not."""
+    told = certified(False, 0.4, tails={"campaign": 1e-4}).regimes.loc["y"]
+    assert told["law"] == CHANGES and "in the tails alone" in told["why"] and told["p_value"] == 2e-4
+    assert certified(False, 0.4, tails={"campaign": 0.04}).regimes.loc["y", "law"] == SAME
+    fresh = certified(True, 1e-9, fresh_p={"campaign": 0.4}, tails={"campaign": 1e-4}).regimes.loc["y"]
+    assert fresh["law"] == CHANGES and not fresh["why"]
+    unknown = certified(False, 0.4, fresh_p={"campaign": float("nan")}, tails={"campaign": 0.3}).regimes.loc["y"]
+    assert unknown["law"] == SAME and unknown["p_value"] == 0.6
+
+
+def _heavy(seed: int, heavy: bool) -> float:
+    """p-value of the test of the tails, on latents of a law with 400 rows in each of three regimes."""
+    rng = np.random.default_rng(seed)
+    labels, z = np.repeat(["a", "b", "c"], 400), rng.normal(size=1_200)
+    if heavy:  # Student's law with 2.5 degrees of freedom, its middle half as before
+        z = np.where(labels == "c", rng.standard_t(2.5, 1_200) * 0.6745 / 0.7812, z)
+    frame = pd.DataFrame({"u": rng.normal(size=1_200), "campaign": labels})
+    table = read_columns(frame, "the table", ["u", "campaign"])
+    columns = {name: Features(features(column)) for name, column in table.columns.items()}
+    clear = Residualiser([columns["u"].values], 1_200)
+    return tails_test("campaign", z, [columns["campaign"]], clear)
+
+
+def test_tails_are_seen_and_chance_is_not() -> None:
+    assert np.mean([_heavy(seed, True) < 0.025 for seed in range(20)]) > 0.9
+    assert sum(_heavy(seed, False) < 0.025 for seed in range(200)) <= 12  # 5 expected
+
+
+@pytest.mark.slow
+def test_rows_of_an_intervention_tell_which_of_two_tied_readings_is_needed() -> None:
+    """v reads what u reads, but for a little noise, until both are set, each alone."""
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(rng.normal(size=(1_000, 2)), columns=["u", "v"])
+    seen = np.arange(1_000) < 800
+    table["v"] = np.where(seen, table["u"] + 0.1 * table["v"], table["v"])
+    table["y"] = np.sin(table["u"]) + 0.7 * rng.normal(size=1_000)
+    alone = fb.discover(table[seen], "y", ["u", "v"])
+    assert alone.verdicts["y"] != "certified" or alone.classes["y"]
+    both = fb.discover(table.assign(how=np.where(seen, "seen", "set")), "y", ["u", "v"], regime="how")
+    assert both.ancestors["y"] == ("u",) and not both.classes["y"] and both.regimes.loc["y", "law"] == SAME
 
 
 def test_evidence_is_corrected_for_the_number_of_targets() -> None:

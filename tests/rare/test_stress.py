@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+from dataclasses import replace
 from typing import Any
 
 import jax.numpy as jnp
@@ -18,6 +20,7 @@ from forebear.errors import InputError
 from forebear.rare.asked import course_of
 from forebear.rare.climb import Level, climb
 from forebear.rare.result import Stressed
+from forebear.twin.reference import Reference
 from forebear.twin.twin import Twin
 
 SMALL: dict[str, Any] = {"draws": 200, "repeats": 8}
@@ -198,6 +201,41 @@ def test_a_twin_is_stressed_as_it_is_rolled_out(twin: Twin) -> None:
     end = 3.1 + float(np.quantile((angle - angle[0]).max(axis=0), 0.98))
     told = fb.stress(twin, start, 6, {"angle": (None, end)}, actions=load, **SMALL)
     assert told.probability == pytest.approx(0.02, rel=0.4)
+
+
+def _with_rows(twin: Twin, width: float, place: float = 0.0) -> Twin:
+    """With rows set aside, of a law so many times narrower than the twin's, and lower."""
+    x = np.resize(twin.rows, (400, twin.rows.shape[1]))
+    z = np.random.default_rng(1).normal(size=(1, 400, 1)) / width - place
+    return replace(twin, reference=Reference(x, twin.at_latents(x, z)[0], np.zeros((400, 0))))
+
+
+@pytest.mark.parametrize(
+    ("width", "place", "words"),
+    [(1.0, 0.0, None), (2.5, 0.0, "times as wide as it should be"), (1.0, 0.8, "of its deviations too high")],
+)
+def test_a_twin_that_is_wrong_about_a_step_is_told(twin: Twin, width: float, place: float, words: str | None) -> None:
+    made = _with_rows(twin, width, place)
+    start = pd.DataFrame({"angle": [3.0, 3.1], "u": [0.0, 0.0]})
+    asked: dict[str, Any] = {"actions": np.linspace(-1, 1, 6), **SMALL}
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        told = fb.stress([made, twin], start, 6, {"angle": (None, 4.0)}, **asked)
+    steps = [str(one.message) for one in caught if "rows set aside" in str(one.message)]
+    assert told.fit is not None and told.fit.rows == 200 and told.each[1].fit is None
+    assert told.fit.width == pytest.approx(width, rel=0.3)
+    if words is None:
+        assert told.fit.good and not steps
+    else:
+        assert words in steps[0] and steps[0] in told.summary() and steps[0] in told.doubts
+
+
+def test_trajectories_that_leave_the_data_are_told_with_their_share(twin: Twin) -> None:
+    far = replace(twin, ranges=tuple(None if r is None else replace(r, high=r.low + 1e-3) for r in twin.ranges))
+    start = pd.DataFrame({"angle": [3.0, 3.1], "u": [0.0, 0.0]})
+    with pytest.warns(RuntimeWarning, match="100% of the probability is of trajectories that lead beyond the data"):
+        told = fb.stress(far, start, 6, {"angle": (None, 4.0)}, actions=np.full(6, 2.0), **SMALL)
+    assert told.outside == 1.0 and told.doubts[0] in told.summary()
 
 
 def test_the_figure_shows_ways_and_limit(rare: Stressed) -> None:

@@ -89,9 +89,26 @@ def test_it_says_units_ranges_and_labels(twin: Twin, tmp_path: Path) -> None:
     load, kind, angle = by_name["a [kg]"], by_name["kind_"], by_name['ang<&">']
     assert (float(load.min), float(load.max), load.unit) == (known.low, known.high, "kg")
     assert angle.min is None and by_name["y é"].unit == "m/s²"
+    draws = twin.sample(twin.rows, n=20, seed=1, outside="ignore")
+    for place, target in enumerate(twin.targets):
+        own = by_name[target]
+        assert float(own.min) < draws[..., place].min() < draws[..., place].max() < float(own.max)
+        assert float(own.max) - float(own.min) < 3 * np.ptp(draws[..., place])
     items = {item.name: int(item.value) for item in kind.declaredType.items}
     assert items == {"?? \\": 0, "grün": 1, "r'\"*/": 2, "missing": -1}
     assert {one.name for one in told.modelVariables if one.causality == "output"} == {"y é", "seed", "outside"}
+
+
+@pytest.mark.parametrize("fmi", VERSIONS)
+def test_a_state_has_the_range_that_was_seen(wheel: Twin, fmi: str, tmp_path: Path) -> None:
+    fmpy = pytest.importorskip("fmpy")
+    wheel.export(tmp_path / "wheel.fmu", fmi=fmi, binary=False)
+    assert fmpy.validation.validate_fmu(str(tmp_path / "wheel.fmu")) == []
+    by_name = {one.name: one for one in fmpy.read_model_description(str(tmp_path / "wheel.fmu")).modelVariables}
+    known = wheel.ranges[wheel.inputs.index("speed_0")]
+    assert known is not None and by_name["angle"].min is None
+    for name in ("speed", "start_speed_0"):
+        assert (float(by_name[name].min), float(by_name[name].max)) == (known.low, known.high)
 
 
 def _record() -> pd.DataFrame:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import jax
@@ -18,7 +19,7 @@ from forebear.data.table import read_columns
 from forebear.twin import batches
 from forebear.twin.fit import fit_twin
 from forebear.twin.settings import TwinSettings
-from forebear.twin.spline import Spline
+from forebear.twin.spline import Spline, SplineModel
 from forebear.twin.twin import Twin
 
 QUICK = TwinSettings.resolve({"steps": 800, "batch": 512, "width": 32, "depth": 3, "ode_steps": 8})
@@ -177,6 +178,31 @@ def test_onnxruntime_says_the_same(which: str, request: pytest.FixtureRequest, t
     # A latent within rounding of a border may fall to the other side of it.
     assert np.mean(error > 1e-5) < 2e-3
     assert session.get_modelmeta().custom_metadata_map["targets"].split("\n") == list(twin.targets)
+
+
+def test_trainings_leave_as_one_graph(student: Twin, tmp_path: Path) -> None:
+    runtime = pytest.importorskip("onnxruntime")
+    assert isinstance(student.model, SplineModel)
+    weaker = jax.tree.map(lambda array: 0.9 * array, student.model.networks)
+    second = replace(student, model=replace(student.model, networks=weaker))
+    student.export(tmp_path / "both.onnx", others=[second])
+    session = runtime.InferenceSession(tmp_path / "both.onnx", providers=["CPUExecutionProvider"])
+    x = _frame()[list(student.inputs)].to_numpy(np.float32)[:300]
+    z = np.random.default_rng(0).normal(size=(300, len(student.targets))).astype(np.float32)
+    [theirs] = session.run(["y"], {"x": x, "z": z})
+    assert theirs.shape == (2, 300, len(student.targets))
+    scale = _frame()[list(student.targets)].to_numpy(float).std(axis=0)
+    for own, told in zip((student, second), theirs, strict=True):
+        core = own.core()
+        ours = np.asarray(core.push(core.params, jnp.asarray(x), jnp.asarray(z)))
+        assert np.mean(np.abs(ours - told) / scale > 1e-5) < 2e-3
+    assert np.abs(theirs[0] - theirs[1]).max() > 0.01
+    with pytest.raises(fb.InputError, match="others must be a list of twins"):
+        student.export(tmp_path / "no.onnx", others=3)
+    other = replace(student, ancestors={}, columns=student.columns[:1])
+    with pytest.raises(fb.InputError, match="others: training 2 has"):
+        student.export(tmp_path / "no.onnx", others=[other])
+    assert not (tmp_path / "no.onnx").exists()
 
 
 def test_only_a_student_can_be_exported(teacher: Twin, tmp_path: Path) -> None:

@@ -17,8 +17,11 @@ import pandas as pd
 import pytest
 
 import forebear as fb
+from forebear.api.twins import KeptTwin, Recipe
 from forebear.cli import main
 from forebear.data.table import read_columns
+from forebear.discovery.record import RECORD_FILE
+from forebear.storage.files import exchanged
 from forebear.twin.fit import fit_twin
 from forebear.twin.provenance import Learned, TargetLearned
 from forebear.twin.scores import crps
@@ -122,6 +125,36 @@ def test_what_has_ended_and_what_a_sensor_made_up_is_not_learned(twin: fb.Twin) 
     stuck.loc[500:, "a"] = 0.7
     told = twin.update(stuck).provenance[-1]
     assert told.targets["y"].law == "holds" and "in which a is stuck" in told.notes[0] and told.used == 500
+
+
+def test_a_law_that_has_learned_on_is_asked_again_what_it_leaves(blend: fb.Twin) -> None:
+    """The monitor names what changed most; what hides behind it shows once that has been learned."""
+    from forebear.twin.fresh import Asked, fresh_rows
+    from forebear.twin.left_over import left_over
+    from forebear.twin.new_rows import read_new
+
+    for change, left in ((lambda t: 0.0 * t["c"], ()), (lambda t: 0.8 * t["c"], ("c",))):
+        table = read_new(blend, rig(500, 40, change), list(blend.reference.others))
+        asked = Asked(None, 1, None, False, 0.05, 0)
+        fresh, _ = fresh_rows(blend, table, asked, np.random.default_rng(0))
+        assert left_over(blend, fresh, ["y"]) == {"y": left}
+
+
+def test_where_nothing_is_learned_no_version_is_made(twin: fb.Twin, tmp_path: Path, capsys, monkeypatch) -> None:
+    from forebear.twin import update as updating
+
+    place = tmp_path / "twin"
+    twin.save(place)
+    rig(300, 41).to_csv(tmp_path / "new.csv", index=False)
+    monkeypatch.setattr(updating, "_better", lambda *_: np.array([False]))
+    unchanged = twin.update(rig(300, 41))
+    assert not unchanged.provenance[-1].learned and unchanged.model is twin.model and unchanged.ranges == twin.ranges
+    for more in ([], ["--out", str(tmp_path / "other")]):
+        assert main(["update", str(place), "--data", str(tmp_path / "new.csv"), "--json", *more]) == 0
+        told = capsys.readouterr()
+        assert json.loads(told.out)["learned"] is False and json.loads(told.out)["twin_version"] == 1
+        assert "nothing was learned, and nothing written: version 1" in told.err
+    assert list(fb.twin_versions(place).index) == [1] and not (tmp_path / "other").exists()
 
 
 def test_an_input_that_is_missing_is_told(twin: fb.Twin) -> None:
@@ -236,6 +269,36 @@ def test_versions_are_kept_and_can_be_rolled_back(twin: fb.Twin, tmp_path: Path,
     assert main(["update", str(place), "--versions", "--json"]) == 0
     told = json.loads(capsys.readouterr().out)["versions"]
     assert [one["version"] for one in told if one["in_use"]] == [3] and told[2]["laws"] == {"y": "changed"}
+
+
+def test_a_result_says_that_its_twin_has_learned_on(twin: fb.Twin, tmp_path: Path) -> None:
+    (tmp_path / RECORD_FILE).write_text("{}")
+    kept, recipe = KeptTwin(tmp_path), Recipe(True, False, 0, {}, TwinSettings())
+    kept.save(twin, recipe)
+    assert kept.load(recipe) is not None  # without a word
+    replace(twin, provenance=(entry(2),)).save(kept.folder)
+    with pytest.warns(UserWarning, match="it has learned on since, and version 2 is in use: forebear.load_twin"):
+        loaded = kept.load(recipe)
+    assert loaded is not None and loaded.provenance == ()
+
+
+@pytest.mark.parametrize("can", [True, False])
+def test_a_folder_that_is_replaced_is_never_without_a_twin(
+    can: bool, twin: fb.Twin, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where the system can let two folders change places, it does; elsewhere the old way is taken."""
+    done: list[bool] = []
+
+    def asked(first: Path, second: Path) -> bool:
+        done.append(can and exchanged(first, second))
+        return done[-1]
+
+    monkeypatch.setattr("forebear.twin.store.exchanged", asked)
+    place = tmp_path / "twin"
+    twin.save(place)
+    replace(twin, units={"a": "kg"}).save(place)
+    assert fb.load_twin(place).units == {"a": "kg"} and [one.name for one in tmp_path.iterdir()] == ["twin"]
+    assert done == [can and sys.platform in ("linux", "darwin")]
 
 
 _KILLED = """

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from watching import slow
 
-from forebear.watch.features import Input, features_of, scores
+from forebear.watch.features import Input, all_scores, features_of
 from forebear.watch.misfit import misfit_of
 from forebear.watch.stream import Bets, Wealth, factor_of
 
@@ -30,7 +30,7 @@ def played(seed: int, rows: int, change: Change | None = None, since: int = 0, m
         sides.append((x, bent(x, z)))
     (known_x, known), (x, z) = sides
     features = [features_of(Input(name, known_x[i], x[i])) for i, name in enumerate("abc")]
-    misfit, design = misfit_of(scores(known), features[:2], features[2:], rows, memory > 0, None)
+    misfit, design = misfit_of(all_scores(known), features[:2], features[2:], rows, memory > 0, None)
     wealth = Wealth(Bets.of(features), misfit, 0.05, 0.05, factor_of(misfit))
     for start in range(0, rows - wealth.block + 1, wealth.block):
         part = slice(start, start + wealth.block)
