@@ -79,7 +79,7 @@ def test_a_sign_for_no_value_is_a_gap_and_told(tmp_path: Path, mark: str) -> Non
     text = PLAIN.astype(object).assign(a=[mark, *PLAIN["a"][1:]]).to_csv(index=False)
     with pytest.warns(UserWarning, match="among numbers was read as a missing value"):
         frame = read(tmp_path, text)
-    assert frame["a"].isna().sum() == 1 and frame["a"].dtype == float
+    assert np.isnan(frame["a"].to_numpy(float)).sum() == 1
 
 
 def test_a_word_for_no_value_is_one_line(tmp_path: Path) -> None:
@@ -96,13 +96,13 @@ def test_a_line_of_units_is_taken_for_one_and_told(tmp_path: Path) -> None:
 
 def test_one_column_of_text_above_numbers_is_no_line_of_units(tmp_path: Path) -> None:
     frame = read(tmp_path, "\n".join([LINES[0], "bar,1.5,2.5", *LINES[1:]]))
-    assert len(frame) == ROWS + 1 and frame["a"][0] == "bar"
+    assert frame["a"].tolist()[0] == "bar" and len(frame) == ROWS + 1
 
 
 def test_decimal_commas_beside_whole_thousands_with_points(tmp_path: Path) -> None:
     loads = [f"{1_000 + 7 * row:,}".replace(",", ".") for row in range(ROWS)]
     frame = read(tmp_path, PLAIN.assign(load=loads).to_csv(index=False, sep=";", decimal=","))
-    assert np.allclose(frame[["a", "b", "y"]], PLAIN) and frame["load"][1] == 1007
+    assert np.allclose(frame[["a", "b", "y"]], PLAIN) and frame["load"].tolist()[1] == 1007
 
 
 def test_quoted_decimal_commas_between_commas(tmp_path: Path) -> None:

@@ -190,7 +190,7 @@ def _readings(piece: Piece) -> list[list[Any]]:
         table = gap_table(name, rows, seed)
         found = certified(table, seed)
         chosen, evidence = set(found.ancestors["y"]), found.certificates["y"]["p_value"]
-        p_values = [float(evidence[useless]) for useless in table.useless]
+        p_values = evidence.loc[list(table.useless)].to_numpy(float).tolist()
         kept, lost = sorted(chosen & set(table.useless)), not chosen >= set(table.drivers)
         readings.append([p_values, kept, lost, verdict_of(found, "y"), found.seconds])
     return readings

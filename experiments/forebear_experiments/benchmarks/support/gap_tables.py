@@ -31,11 +31,11 @@ class Gaps(NamedTuple):
 
 
 def _own(ranks: pd.DataFrame, name: str) -> pd.Series:
-    return ranks[name]
+    return _by(name)(ranks, name)
 
 
 def _by(*names: str) -> Grows:
-    return lambda ranks, _: ranks[list(names)].mean(axis=1)
+    return lambda ranks, _: pd.Series(ranks[list(names)].to_numpy().mean(axis=1), index=ranks.index)
 
 
 def _at_random(ranks: pd.DataFrame, name: str) -> pd.Series:
@@ -72,7 +72,9 @@ def gap_table(name: str, rows: int, seed: int) -> NamedTable:
     whole = pd.DataFrame({**dict(zip(USELESS, z.T, strict=True)), DRIVER: x, "y": y})
     ranks, frame = whole.rank(pct=True), whole.copy()
     for columns, grows in ((USELESS, own.useless), ((DRIVER,), own.driver)):
-        for column in columns if grows is not None else ():
+        if grows is None:
+            continue
+        for column in columns:
             frame[column] = whole[column].mask(rng.random(rows) < 2 * SHARE * _ranked(grows(ranks, column)))
     return NamedTable(frame, [DRIVER], list(USELESS))
 
