@@ -57,7 +57,8 @@ def table_of(law: str, inputs: int, seed: int) -> tuple[pd.DataFrame, tuple[str,
     x = np.sqrt(0.8) * rng.normal(size=(_ROWS, inputs)) + np.sqrt(0.2) * rng.normal(size=(_ROWS, 1))
     needed = (3, inputs // 2, inputs - 2)
     table = pd.DataFrame(x, columns=[f"x{number}" for number in range(inputs)])
-    return table.assign(y=LAWS[law](*x[:, needed].T, rng.normal(size=_ROWS))), tuple(f"x{n}" for n in needed)
+    a, b, c = (x[:, number] for number in needed)
+    return table.assign(y=LAWS[law](a, b, c, rng.normal(size=_ROWS))), tuple(f"x{n}" for n in needed)
 
 
 def _ranks(piece: tuple[str, int, int], arguments: Mapping[str, Any]) -> dict[str, Any]:
