@@ -116,8 +116,10 @@ def test_law(law: Law, margin: float) -> Tested:
     ends = np.concatenate([np.zeros(0, bool), *(np.arange(len(one.shares)) >= one.smooth for one in features)])
     known = all_scores(law.known)
     misfit, design = misfit_of(known, list(law.own), list(law.others), len(law.new), law.ordered, law.known_groups)
-    before = np.column_stack([np.zeros((len(known), 0)), *(one.known for one in features)])
-    rows = NewRows.of(all_scores(law.new), design, tested, misfit, law.groups, ends, misfit.covers(before))
+    # A twin that is taken at its word has no misfit, and no rows to learn one on.
+    before = np.column_stack([np.zeros((len(known), 0)), *(one.known for one in features)]) if len(known) else None
+    covered = None if before is None else misfit.covers(before)
+    rows = NewRows.of(all_scores(law.new), design, tested, misfit, law.groups, ends, covered)
     share, best = _WITH_INPUTS if tested.shape[1] else 0.0, (np.inf, slice(0, len(law.new)))
     kept: dict[tuple[int, int], tuple[Contrasts, Contrasts]] = {}
     fewest = max(_WINDOW, 2 * FEWEST * len(law.new) / max(rows.worth(len(law.new)), 1.0))

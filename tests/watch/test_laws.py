@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.special import ndtri
 from watching import batch_by_hand, right
 
 from forebear.watch.batch import Batch, judge
@@ -59,6 +60,19 @@ def test_a_change_is_seen_and_its_input_named(name: str, wrong: Any) -> None:
     found = [told(seed, 800, change=change, wrong=wrong) for seed in range(20)]
     assert sum(one.verdict == "changed" for one in found) == 20
     assert sum(set(one.follows) == set(follows) for one in found) >= 18
+
+
+def _grown(x: np.ndarray, z: np.ndarray) -> np.ndarray:
+    """From the middle on, where a is in its lowest quarter, two in three rows are of the upper fifth of the law."""
+    rng = np.random.default_rng(0)
+    there = (x[0] < -0.6745) & (np.arange(len(z)) >= len(z) // 2) & (rng.random(len(z)) < 0.56)
+    return np.where(there, ndtri(0.8 + 0.2 * rng.random(len(z))), z)
+
+
+def test_a_tail_that_grows_in_a_quarter_of_the_rows_is_seen() -> None:
+    found = [told(seed, 2_000, known=800, change=_grown) for seed in range(8)]
+    assert sum(one.verdict == "changed" for one in found) >= 7
+    assert sum(one.follows == ("a",) for one in found) >= 6
 
 
 def test_what_a_change_is_called() -> None:
