@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from forebear.data.checked import Checked
+from forebear.data.said_kinds import with_kinds
 from forebear.data.source import open_frame
 from forebear.data.survey import Roles, Survey, survey
 from forebear.data.weights import check_weights
@@ -29,6 +30,7 @@ def check(
     time: str | None = None,
     rows: str = "auto",
     weights: str | None = None,
+    kinds: Mapping[str, str] | None = None,
 ) -> Checked:
     """Look at a table before anything is trained: kinds, gaps, ranges, what is used and left out, and all problems.
 
@@ -44,6 +46,7 @@ def check(
         time: a column of timestamps.
         rows: how rows hang together.
         weights: a column that says how much each row counts.
+        kinds: {column: "category" or "real"} of columns that are not what their cells look like.
 
     Returns:
         A `Checked`, which prints as a table; `columns` is a data frame, `problems` what `discover` would stop with.
@@ -62,6 +65,10 @@ def check(
     problems: list[str] = []
     apart = None
     try:
+        opened = with_kinds(opened, kinds)
+    except InputError as error:
+        problems.append(str(error))
+    try:
         structure = declared(rows, opened.frame, opened.source)
         apart = None if structure is None else structure.column
     except InputError as error:
@@ -71,11 +78,17 @@ def check(
     found = survey(opened, roles, everything=True, most_inputs=most_inputs)
     if problems:
         found = Survey(found.source, found.rows, found.uses, (*problems, *found.problems), found.questions)
-    return Checked(found, next_command(data, found, targets, exclude, time, weights))
+    return Checked(found, next_command(data, found, targets, exclude, time, weights, kinds))
 
 
 def next_command(
-    data: Any, found: Survey, targets: Any, exclude: Any, time: str | None, weights: str | None = None
+    data: Any,
+    found: Survey,
+    targets: Any,
+    exclude: Any,
+    time: str | None,
+    weights: str | None = None,
+    kinds: Mapping[str, str] | None = None,
 ) -> str:
     """The line that goes on from here: a command for a file, a call for a table in memory."""
     named = [] if targets is None else [targets] if isinstance(targets, str) else [str(one) for one in targets]
@@ -86,11 +99,15 @@ def next_command(
             words += ["--target", name]
         for name in out:
             words += ["--exclude", name]
+        for name, kind in (kinds or {}).items():
+            words += ["--kind", f"{name}={kind}"]
         words += [] if time is None else ["--time", time]
         words += [] if weights is None else ["--weights", weights]
         return shlex.join([*words, "--out", "run"])
     shown = repr(named[0]) if len(named) == 1 else repr(named) if named else "targets=..."
     more = "".join(
-        f", {name}={value!r}" for name, value in (("exclude", out), ("time", time), ("weights", weights)) if value
+        f", {name}={value!r}"
+        for name, value in (("exclude", out), ("kinds", kinds), ("time", time), ("weights", weights))
+        if value
     )
     return f"fb.discover(table, {shown}{more})"

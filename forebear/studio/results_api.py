@@ -63,6 +63,20 @@ class Results:
         self.runner.go_on(request.path_params["id"])
         return answer({})
 
+    async def delete(self, request: Request) -> Response:
+        """Delete a run for good."""
+        await self.runner.delete(request.path_params["id"])
+        return answer({})
+
+    async def rename(self, request: Request) -> Response:
+        """Call it otherwise."""
+        content = await read_json_body(request)
+        name = content.get("name") if isinstance(content, dict) else None
+        if not isinstance(name, str):
+            raise Refused(400, "give a name")
+        self.runner.rename(request.path_params["id"], name)
+        return answer({})
+
     async def make(self, request: Request) -> Response:
         """Make a file of a finished run; the stream of events tells when it is there."""
         content = await read_json_body(request)

@@ -5,15 +5,21 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import os
+import secrets
+import shutil
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from forebear.errors import InputError
 from forebear.run.bars import TimeLeft, left_told
+from forebear.storage.files import unwritable
+from forebear.storage.lock import alone_in
 from forebear.storage.memory import available_memory
+from forebear.studio.asked import targets_of
 from forebear.studio.children import Child, how_it_ended
 from forebear.studio.files import FILES, ready
 from forebear.studio.hub import Hub
@@ -25,6 +31,8 @@ LOG = "studio.log"
 # A run uses the cores that there are, but for stretches that run on one.
 _CORES_EACH = 4
 _REDRAWN = 0.2
+_GONE = ".deleted-"
+_LONGEST_NAME = 120
 
 
 @dataclass
@@ -64,6 +72,10 @@ class Entry:
     unmade: dict[str, str] = field(default_factory=dict)
     """files that could not be made, and why"""
     told_at: float = 0.0
+    own: bool = True
+    """whether it lies in the studio's folder of runs, and may be deleted"""
+    dropped: bool = False
+    """whether its table is a copy in the studio's folder"""
 
     def told(self) -> dict[str, Any]:
         """For the page."""
@@ -74,7 +86,7 @@ class Entry:
             "name": run.name,
             "file": run.file,
             "state": run.state,
-            "targets": run.asked.get("targets", []),
+            "targets": targets_of(run.asked),
             "created": run.created,
             "started": run.started,
             "ended": run.ended,
@@ -86,6 +98,8 @@ class Entry:
             "laws": run.laws,
             "reported": run.reported,
             "elsewhere": run.elsewhere,
+            "own": self.own,
+            "dropped": self.dropped,
             "live": None
             if live is None
             else {"phase": live.phase, "stage": live.stage, "share": live.share, "left": live.left},
@@ -109,6 +123,8 @@ class Runner:
 
     def start(self) -> None:
         """Take up what was waiting or under way when the last server ended."""
+        for rest in self.place.runs.glob(f"{_GONE}*"):
+            shutil.rmtree(rest, ignore_errors=True)
         self.scan()
         for entry in self.entries.values():
             if entry.run.state == RUNNING:
@@ -141,7 +157,7 @@ class Runner:
             if known is None or known.child is None:
                 run = load_run(folder)
                 if run is not None and known is None:
-                    self.entries[name] = Entry(name, folder, run)
+                    self.entries[name] = self._entry(folder, run, name)
                 elif run is not None and known is not None and known.run.state not in (WAITING, RUNNING):
                     known.run = run if not known.run.error or run.state == DONE else known.run
         for name in [name for name in self.entries if name not in folders and self.entries[name].child is None]:
@@ -158,12 +174,52 @@ class Runner:
     def add(self, run: Run) -> Entry:
         """A new run, which waits for its turn."""
         folder = self.place.new_run(run.name)
-        entry = Entry(folder.name, folder, replace(run, created=now()))
+        entry = self._entry(folder, replace(run, created=now()))
         entry.run.save(folder)  # what cannot be kept is not begun
         self.entries[entry.id] = entry
         self._tell(entry)
         self._next()
         return entry
+
+    def _entry(self, folder: Path, run: Run, name: str = "") -> Entry:
+        own, file = folder.parent == self.place.runs, Path(run.file)
+        dropped = file.parent == self.place.uploads and file.name != ".."
+        return Entry(name or folder.name, folder, run, own=own, dropped=dropped)
+
+    def rename(self, name: str, label: str) -> None:
+        """Call it otherwise; its folder stays what it is."""
+        entry, label = self.entry(name), " ".join(label.split())
+        if not 0 < len(label) <= _LONGEST_NAME or not label.isprintable():
+            raise Refused(400, f"a name has 1 to {_LONGEST_NAME} letters")
+        self._set(entry, name=label)
+
+    async def delete(self, name: str) -> None:
+        """Delete its folder, and the copy of its table that was dropped here, unless another run is of it.
+
+        It is gone from the list by one renaming; a server that is killed meanwhile clears away the rest when it
+        starts.
+        """
+        entry = self.entry(name)
+        if entry.run.state == RUNNING or entry.child is not None or entry.making:
+            raise Refused(409, "this run is at work: cancel it first")
+        if not entry.own:
+            raise Refused(409, f"this run lies in another folder than the studio's: delete {entry.folder} yourself")
+        others = {other.run.file for other in self.entries.values() if other is not entry}
+        gone = self.place.runs / f"{_GONE}{entry.folder.name}-{secrets.token_hex(2)}"
+        if entry.folder.is_dir():  # nobody else has deleted it
+            with alone_in(entry.folder):  # the command line may be going on with it
+                try:
+                    entry.folder.rename(gone)
+                except OSError as error:
+                    raise unwritable(self.place.runs, error) from None
+        self.entries.pop(name, None)
+        if entry.dropped and entry.run.file not in others:
+            for file in (Path(entry.run.file), Path(f"{entry.run.file}.json")):
+                with suppress(OSError):
+                    file.unlink()
+        self.hub.tell({"gone": name, "trouble": self.trouble})
+        self._next()
+        await asyncio.to_thread(shutil.rmtree, gone, ignore_errors=True)
 
     def cancel(self, name: str) -> None:
         """End it; what it has done is kept, and it can go on."""

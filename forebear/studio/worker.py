@@ -14,7 +14,7 @@ from forebear.errors import InputError
 from forebear.run.events import Event, Note, Progress
 from forebear.run.failures import failure_line
 from forebear.storage.folder import RESULT
-from forebear.studio.asked import arguments
+from forebear.studio.asked import arguments, data_of
 from forebear.studio.runs import Run, Seen, load_run
 from forebear.studio.talk import Say, end_with_server, open_pipe
 
@@ -84,7 +84,8 @@ def search(asked: Run, folder: Path, say: Say) -> Found:
     say({"phase": SEARCH, "stage": "reading the table", "share": 0.0})
     from forebear.api.discover import discover
 
-    return discover(asked.file, **arguments(asked.asked), out=folder, progress=_listener(SEARCH, say))
+    data = data_of(asked.file, asked.asked)
+    return discover(data, **arguments(asked.asked), out=folder, progress=_listener(SEARCH, say))
 
 
 def unchanged(asked: Run) -> bool:

@@ -110,7 +110,7 @@ class Together:
         return True
 
     def _sizes_that_agree(self, law: BlendLaw, features: np.ndarray) -> tuple[int, ...]:
-        """Numbers of rows, powers of two, for which every row of a tile has the digits that it has in the whole tile."""
+        """Numbers of rows, powers of two, with which each row has the digits that it has in the whole tile."""
         size = len(features)
         whole = _tables_of(law, features)
 
