@@ -16,7 +16,7 @@ from forebear.data.alignment import clock_of, gaps_in_time, joined_as_of, on_gri
 from forebear.data.column import cells_of
 from forebear.data.names import expand, pick_names, pick_periods
 from forebear.data.said_kinds import with_kinds
-from forebear.data.source import open_frame
+from forebear.data.source import Opened, open_frame
 from forebear.errors import InputError, listed
 from forebear.kinds.cells import check_present, number_cells, tamed
 
@@ -103,7 +103,7 @@ def lagged(
     """
     said = {name: value for name, value in locals().items() if name != "table"}
     asked = {"data": str(Path(table).absolute()), **said} if isinstance(table, (str, Path)) else {}
-    if isinstance(table, (list, tuple)):
+    if isinstance(table, (list, tuple)) and not isinstance(table, Opened):
         missing = "model"
         table = joined_as_of(table, time, tolerance, episode)
     frame, source = with_kinds(open_frame(table), kinds)

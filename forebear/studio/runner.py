@@ -31,6 +31,7 @@ LOG = "studio.log"
 # A run uses the cores that there are, but for stretches that run on one.
 _CORES_EACH = 4
 _REDRAWN = 0.2
+_USUAL_GIGABYTES = 1.0
 _GONE = ".deleted-"
 _LONGEST_NAME = 120
 
@@ -76,6 +77,17 @@ class Entry:
     """whether it lies in the studio's folder of runs, and may be deleted"""
     dropped: bool = False
     """whether its table is a copy in the studio's folder"""
+
+    @property
+    def needed(self) -> float:
+        """Bytes, as estimated before the start."""
+        needed = self.run.estimate.get("gigabytes")
+        return 1e9 * (float(needed) if isinstance(needed, int | float) else _USUAL_GIGABYTES)
+
+    @property
+    def still_to_take(self) -> float:
+        """Bytes that its process needs and does not hold yet."""
+        return max(0.0, self.needed - (0 if self.child is None else resident(self.child.process.pid)))
 
     def told(self) -> dict[str, Any]:
         """For the page."""
@@ -277,11 +289,14 @@ class Runner:
             self._task(self._work(entry))
 
     def _room_for(self, entry: Entry) -> bool:
-        running = sum(other.run.state == RUNNING for other in self.entries.values())
-        if not running:
+        running = [other for other in self.entries.values() if other.run.state == RUNNING]
+        if not running:  # the first one may always try: it says itself what it lacks
             return True
-        free, needed = available_memory(), 1e9 * float(entry.run.estimate.get("gigabytes", 1.0))
-        return running < (os.cpu_count() or 1) // _CORES_EACH and (free is None or needed < free)
+        if len(running) >= (os.cpu_count() or 1) // _CORES_EACH:
+            return False
+        free = available_memory()
+        # What those under way will still take is spoken for.
+        return free is None or entry.needed + sum(other.still_to_take for other in running) < free
 
     async def _work(self, entry: Entry) -> None:
         """The process of a run, from its start to its end."""
@@ -371,6 +386,19 @@ def _folders(place: Path) -> Sequence[Path]:
         return [Path(e.path) for e in entries if e.is_dir(follow_symlinks=False) and not e.name.startswith(".")]
     except OSError:
         return []
+
+
+def resident(process: int) -> int:
+    """Bytes that a process holds; 0 where the system does not tell.
+
+    >>> resident(os.getpid()) > 1_000_000 or not Path("/proc").is_dir()
+    True
+    """
+    try:
+        pages = int(Path(f"/proc/{process}/statm").read_text().split()[1])
+    except (OSError, ValueError, IndexError):
+        return 0
+    return pages * os.sysconf("SC_PAGE_SIZE")
 
 
 def _name_of(folder: Path) -> str:

@@ -115,7 +115,8 @@ def test_from_a_file_to_a_law_and_back(tmp_path: Path) -> None:
     np.testing.assert_array_equal(again.mean({"grade": [0.0, 1.0, 2.0, 3.0]})[:, 0], means)
     with pytest.raises(ValueError, match="column 'grade' holds 7 in row 1, never seen in the data"):
         twin.mean({"grade": [7]})
-    assert again.monitor(plant(300, seed=1)).verdict == "holds"
+    plant(300, seed=1).to_csv(tmp_path / "new.csv", index=False)
+    assert again.monitor(tmp_path / "new.csv").verdict == "holds"
     other = fb.load(tmp_path / "run")
     assert other.twin(data=plant(seed=2), steps=20, width=8, depth=1).columns[0].levels == (0, 1, 2, 3)
 

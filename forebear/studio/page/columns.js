@@ -36,7 +36,7 @@ export function columns(main, { file, again }) {
     }
     if (mine !== asking || gone) return;
     const before = table;
-    table = { ...content, columns: content.columns.map((column) => ({ ...column, auto: auto(before, column), first: first(before, column),
+    table = { ...content, columns: content.columns.map((column) => ({ ...column, auto: auto(before, column), first: firstKind(before, column),
       why: before ? reason(before, column) : column.why })) };
     if (!before) build();
     else if (looks(before) !== looks(table)) keepingFocus(redraw);
@@ -62,7 +62,7 @@ export function columns(main, { file, again }) {
     return known.auto;
   }
 
-  const first = (before, column) => before ? (before.columns.find(({ name }) => name === column.name) || column).first : column.kind;
+  const firstKind = (before, column) => before ? (before.columns.find(({ name }) => name === column.name) || column).first : column.kind;
 
   const reason = (before, column) => column.why && AUTO.includes(column.role) ? column.why
     : (before.columns.find(({ name }) => name === column.name) || column).why;
