@@ -188,7 +188,8 @@ def call(data: str, asked: Mapping[str, Any], out: str) -> str:
         f'"{text}"' if text.isprintable() and not set(text) & set('"\\') else repr(text) for text in (data, out)
     ]
     made = f"made = fb.lagged({quoted[0]}{past})\n" if past else ""
+    data = "made" if past else quoted[0]
     return (
-        f"import forebear as fb\n\n{made}found = fb.discover({'made' if past else quoted[0]}{said}, out={quoted[1]})\n"
+        f"import forebear as fb\n\n{made}found = fb.discover({data}{said}, out={quoted[1]})\n"
         'found.report("report.html")'
     )

@@ -109,8 +109,9 @@ def discover(
             certified rule; None searches all.
         regime: a column that tells regimes apart (interventions, campaigns, seasons, machines): it is a candidate of
             every target, and `found.regimes` says which laws are the same in all of them.
-        kinds: {column: kind} of columns that are not what their cells look like: "category" for numbers that are labels
-            (a grade, the code of a product), "real" for numbers that are written as text. Angles have `periodic`.
+        kinds: {column: kind} of columns that are not what their cells look like: "category" for numbers that are
+            labels (a grade, the code of a product), "real" for numbers that are written as text. Angles have
+            `periodic`.
         **settings: any field of `FlowSettings`, `KernelSettings` and `CertificateSettings`, `folds` and `subset`.
 
     Returns:

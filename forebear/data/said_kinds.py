@@ -1,4 +1,4 @@
-"""What a user says a column is, where its cells alone say otherwise: numbers that are labels, labels that are numbers."""
+"""What a user says a column is, where its cells say otherwise: numbers that are labels, labels that are numbers."""
 
 from __future__ import annotations
 

@@ -49,6 +49,10 @@ class Live:
         self._clock: TimeLeft | None = None
         self._from = 0.0
 
+    def told(self) -> dict[str, Any]:
+        """For the page."""
+        return {"phase": self.phase, "stage": self.stage, "share": self.share, "left": self.left}
+
     def move(self, stage: str, share: float, when: float) -> None:
         """To where it is now. A run that goes on begins with a share that took no time."""
         if self._clock is None:
@@ -70,6 +74,8 @@ class Entry:
     """the state that it is to end in, where somebody said so"""
     error: str = ""
     making: list[str] = field(default_factory=list)
+    maker: Live | None = None
+    """how far the first of them is"""
     unmade: dict[str, str] = field(default_factory=dict)
     """files that could not be made, and why"""
     told_at: float = 0.0
@@ -112,9 +118,8 @@ class Entry:
             "elsewhere": run.elsewhere,
             "own": self.own,
             "dropped": self.dropped,
-            "live": None
-            if live is None
-            else {"phase": live.phase, "stage": live.stage, "share": live.share, "left": live.left},
+            "live": None if live is None else live.told(),
+            "maker": None if self.maker is None else self.maker.told(),
             "ready": ready(self.folder) if run.state == DONE else [],
             "making": list(self.making),
             "unmade": dict(self.unmade),
@@ -346,12 +351,23 @@ class Runner:
     async def _make(self, entry: Entry, file: str) -> None:
         """One at a time: each fits or loads the twin."""
         said: list[dict[str, Any]] = []
+
+        def hear(message: dict[str, Any]) -> None:
+            if "phase" not in message:
+                said.append(message)
+            elif entry.maker is not None:
+                entry.maker.move(message["stage"], message["share"], time.monotonic())
+                if time.monotonic() - entry.told_at > _REDRAWN:
+                    self._tell(entry)
+
         async with self._one_at_a_time:
             with open(entry.folder / LOG, "ab") as log:
                 child = await Child.start("forebear.studio.worker", [str(entry.folder), file], log)
             try:
-                status = await child.listen(said.append)
+                entry.maker = Live(file)
+                status = await child.listen(hear)
             finally:
+                entry.maker = None
                 child.kill()
         wrong = [message["error"] for message in said if "error" in message]
         entry.making.remove(file)

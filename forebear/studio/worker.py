@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from forebear.api.found import Found
     from forebear.report.evidence import LawEvidence
 
-SEARCH, REPORT = "search", "report"
+SEARCH, REPORT, FILE = "search", "report", "file"
 
 
 def main(words: list[str]) -> int:
@@ -155,7 +155,7 @@ def make_files(folder: Path, names: list[str], say: Say) -> None:
 
     found = load(folder)
     for name in names:
-        make(name, found, folder)
+        make(name, found, folder, _listener(FILE, say))
         say({"made": name})
 
 

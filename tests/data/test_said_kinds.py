@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 import forebear as fb
-from forebear.data.column import read_column
+from forebear.data.column import cells_of, read_column
 from forebear.data.said_kinds import with_kinds
 from forebear.data.source import Opened, open_frame
 
@@ -29,7 +29,7 @@ def plant(rows: int = 600, seed: int = 0) -> pd.DataFrame:
 
 
 def taken(cells: list[Any], kind: str) -> pd.Series:
-    return with_kinds(Opened(pd.DataFrame({"a": cells}), "a.csv"), {"a": kind}).frame["a"]
+    return cells_of(with_kinds(Opened(pd.DataFrame({"a": cells}), "a.csv"), {"a": kind}).frame, "a")
 
 
 @pytest.mark.parametrize(

@@ -324,6 +324,7 @@ def test_a_number_becomes_a_label_and_a_text_a_number(page: Browser, up: Running
     set_up(page, "y")
     name = start(page)
     assert up.ended(name)["state"] == "done"
+    assert up.get(f"/api/runs/{name}")["asked"]["exclude"] == ["size"]
     assert up.get(f"/api/runs/{name}")["asked"]["kinds"] == {"code": "category", "flag": "category"}
     # And back into the table, as it was.
     go(page, f"columns?file=codes.csv&again={name}")

@@ -26,7 +26,9 @@ def shown(page: str) -> str:
     found = re.search(r"```nginx\n(.*?)```", (DOCS / page).read_text(encoding="utf-8"), re.DOTALL)
     assert found is not None, page
     text = found[1]
-    return text if text.startswith("server") else f"server {{\n    listen 443 ssl;\n    server_name {NAME};\n{text}}}\n"
+    return (
+        text if text.startswith("server") else f"server {{\n    listen 443 ssl;\n    server_name {NAME};\n{text}}}\n"
+    )
 
 
 class Proxy:
@@ -63,14 +65,16 @@ def proxy(page: str, port: int, more: str = "") -> Iterator[Proxy]:
         words = ["req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "1", "-subj", f"/CN={NAME}"]
         files = ["-keyout", str(folder / "key.pem"), "-out", str(folder / "cert.pem")]
         subprocess.run(["openssl", *words, *files], check=True, capture_output=True)
-        listen = f"listen 127.0.0.1:{own} ssl;\nssl_certificate {folder}/cert.pem;\nssl_certificate_key {folder}/key.pem;\n{more}"
+        files = f"ssl_certificate {folder}/cert.pem;\nssl_certificate_key {folder}/key.pem;\n"
+        listen = f"listen 127.0.0.1:{own} ssl;\n{files}{more}"
         block = shown(page).replace("listen 443 ssl;", listen)
         block, count = re.subn(r"http://127\.0\.0\.1:\d+", f"http://127.0.0.1:{port}", block)
         assert count == 1 and listen in block
         block = block.replace("PORT", str(port))
         kept = "\n".join(f"{kind}_temp_path {folder}/{kind};" for kind in _KEPT)
+        user = "user root;" if os.geteuid() == 0 else ""  # who writes to the folders above
         (folder / "nginx.conf").write_text(
-            f"{'user root;' if os.geteuid() == 0 else ''}\ndaemon off;\npid {folder}/pid;\nerror_log {folder}/error.log;\nworker_processes 1;\n"
+            f"{user}\ndaemon off;\npid {folder}/pid;\nerror_log {folder}/error.log;\nworker_processes 1;\n"
             f"events {{}}\nhttp {{\naccess_log off;\n{kept}\n{block}\n}}\n"
         )
         command = ["nginx", "-p", str(folder), "-c", str(folder / "nginx.conf"), "-e", str(folder / "error.log")]

@@ -42,7 +42,10 @@ class Behind:
 def behind(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Behind]:
     place = tmp_path_factory.mktemp("proxied")
     table().to_csv(place / "data.csv", index=False)
-    with studio(place, "--allow-host", NAME) as up, proxy("shared-machine.md", up.server.bound.port, PREFIX) as before:
+    with (
+        studio(place, "--allow-host", NAME) as up,
+        proxy("shared-machine.md", up.server.bound.port, PREFIX) as before,
+    ):
         yield Behind(up, before)
 
 

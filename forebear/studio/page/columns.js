@@ -4,7 +4,8 @@ import { get, post } from "./api.js";
 import { choice, copyable, el, field, fill, fresh, heading, many, say, steps } from "./dom.js";
 import { CHANGES, IN_TIME, MISSING, ROWS, RULES, USES, USES_IN_TIME, asked, load, made as restored, save, use, used, usual } from "./settings.js";
 
-const AUTO = ["left out", "cannot be used"];
+// A column with cells to be mended is not among them: nobody leaves it out without being told to.
+const AUTO = ["left out"];
 const PAGE = 150;
 
 export function columns(main, { file, again }) {
@@ -111,6 +112,7 @@ export function columns(main, { file, again }) {
     const rows = el("tbody", {});
     const told = el("span", { class: "muted", role: "status" });
     const grouping = el("input", { type: "checkbox", id: fresh("groups"), checked: Object.keys(made.groups).length > 0 });
+    const groups = el("label", { class: "check" }, grouping, "groups that are kept or removed together");
     const grid = el("table", { class: "columns" });
     const more = el("button", { type: "button" }, "Show more");
     let most = PAGE;
@@ -125,6 +127,7 @@ export function columns(main, { file, again }) {
         .filter(Boolean).map((text) => el("th", { scope: "col", class: text === "Missing" ? "" : "left" }, text)));
       told.textContent = found.length < table.columns.length ? `${found.length} of ${table.columns.length}` : "";
       more.hidden = found.length <= most;
+      groups.hidden = past();  // there each step is one
       const target = Object.keys(made.uses).filter((name) => made.uses[name] === "target");
       fill(parts.target, parts.options().map(([key, text]) => el("option", { value: key }, text)));
       parts.target.value = target.length === 1 ? target[0] : "";
@@ -150,7 +153,7 @@ export function columns(main, { file, again }) {
     return el("section", { "aria-labelledby": "columns-title" }, el("h2", { id: "columns-title" }, "Columns"),
       el("div", { class: "finder" }, table.columns.length > 12 && search, told,
         table.columns.length > 12 && [all("out", "Leave out all shown"), all("input", "Use all shown")],
-        el("label", { class: "check" }, grouping, "groups that are kept or removed together")),
+        groups),
       el("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "Columns of the table" }, grid), more);
   }
 
@@ -182,7 +185,7 @@ export function columns(main, { file, again }) {
   function kind(column, place) {
     const labelled = ["category", "text"].includes(column.first);
     if (!labelled && !["real", "periodic"].includes(column.first)) return WORDS[column.kind] || column.kind;
-    if (column.auto && !made.kinds[column.name] && !["cannot be used", "-"].includes(column.role) && column.first !== "text") return WORDS[column.kind] || column.kind;
+    if (column.auto && !made.kinds[column.name] && (column.first !== "text" || column.why.endsWith("constant"))) return WORDS[column.kind] || column.kind;
     if (labelled) return choice([["", column.first === "text" ? "text" : "labels"], ["real", "number"],
       ...column.first === "text" ? [["category", "labels"]] : []], made.kinds[column.name] || "", (value) => {
       if (value) made.kinds[column.name] = value;

@@ -148,6 +148,10 @@ export function run(main, parameters, id) {
         : el("p", { class: "muted" }, "The command line cannot say these names; Python can."), copyable("In Python", said.call)],
         el("p", { class: "muted" }, `The run is in ${now.folder}: forebear report, sample, export and monitor take this folder.`));
     }).catch((error) => { wrong.textContent = error.message; wrong.hidden = false; });
+    // A twin that the report did not need has to be fitted first, which takes as long as the search.
+    const under = ({ maker, making }, name) => maker?.phase === name
+      ? maker.stage ? `${maker.stage}, ${Math.round(100 * maker.share)}%${maker.left ? `: ${maker.left}` : ""}` : "Starting …"
+      : making[0] === name ? "Starting …" : "Waits for the file before it.";
     const list = () => {
       const at = live.runs.get(id) || now;
       fill(downloads, files.map(({ name, label, about }) => {
@@ -157,7 +161,7 @@ export function run(main, parameters, id) {
           : el("button", { type: "button", disabled: making, "data-file": name, onclick: () => post(`${path}/files`, { file: name })
             .catch((error) => { wrong.textContent = error.message; wrong.hidden = false; }) }, making ? "Making …" : "Make");
         return el("li", {}, el("div", {}, el("p", { class: "title" }, label, el("span", { class: "muted" }, ` ${name}`)),
-          el("p", { class: "muted" }, about), at.unmade[name] && el("p", { class: "wrong small", role: "alert" }, at.unmade[name])), button);
+          el("p", { class: "muted" }, about), making && el("p", { class: "muted", "data-making": name }, under(at, name)), at.unmade[name] && el("p", { class: "wrong small", role: "alert" }, at.unmade[name])), button);
       }));
     };
     let before = [];

@@ -4,7 +4,7 @@ export const USES = [["input", "input"], ["target", "target"], ["keep", "always 
   ["time", "time of the row"], ["weights", "weight of the row"], ["rows", "rows with the same value belong together"],
   ["regime", "campaign, season or machine to compare"]];
 // Of a record in time the same choices mean something else.
-export const USES_IN_TIME = [["input", "input: now and at the steps before"], ["target", "state: what happens next is explained"],
+export const USES_IN_TIME = [["input", "input, now and before"], ["target", "state: explain what is next"],
   ["out", "left out"], ["time", "time of the row"], ["rows", "tells episodes apart"],
   ["regime", "campaign, season or machine to compare"]];
 export const IN_TIME = "trajectory";
@@ -68,7 +68,9 @@ export function asked(made, columns) {
   const targets = named(made, "target");
   const taken = new Set(columns.filter((column) => ["input", "keep", "target"].includes(used(made, column))).map(({ name }) => name));
   const only = (values) => Object.fromEntries(Object.entries(values).filter(([name, value]) => value && taken.has(name)));
-  const kinds = only(made.kinds);
+  // What is left out by itself may be of use as another kind.
+  const asWell = columns.filter((column) => column.auto && !made.uses[column.name]).map(({ name }) => name);
+  const kinds = { ...only(made.kinds), ...Object.fromEntries(asWell.filter((name) => made.kinds[name]).map((name) => [name, made.kinds[name]])) };
   const periodic = only(made.periods);
   if (made.rows === IN_TIME) return inTime(made, columns, kinds, periodic);
   const forced = columns.filter((column) => column.auto && ["input", "keep"].includes(made.uses[column.name]));
