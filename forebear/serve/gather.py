@@ -58,7 +58,7 @@ class Gatherer:
         finally:
             with self._change:
                 self._at_work -= 1
-                self._change.notify_all()
+                self._wake()
 
     def ask(self, ask: Ask) -> np.ndarray:
         """The answer, once it is there."""
@@ -87,7 +87,12 @@ class Gatherer:
         finally:
             with self._change:
                 self._busy = False
-                self._change.notify_all()
+                self._wake()
+
+    def _wake(self) -> None:
+        """Where there is something to do: a thread that wakes for nothing holds up the others."""
+        if self._waiting or self._closed:
+            self._change.notify_all()
 
     def close(self) -> None:
         """No more questions come once those at work are done."""
