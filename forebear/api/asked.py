@@ -78,8 +78,9 @@ def _said_otherwise(said: Mapping[str, Any], of: Callable[..., Any]) -> dict[str
 
 
 def _same(value: Any, usual: Any) -> bool:
-    """Whether an argument is the default; arrays, which are none, are not compared."""
-    return type(value) is type(usual) and value == usual
+    """Whether an argument is the default, a list of nothing as well as an empty one; arrays are not compared."""
+    nothing = isinstance(value, list | tuple) and not value and usual == ()
+    return nothing or (type(value) is type(usual) and value == usual)
 
 
 def asked_of(folder: Path) -> dict[str, Any] | None:

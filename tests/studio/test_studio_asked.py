@@ -54,7 +54,7 @@ def test_a_discovery_of_a_file_says_what_it_was_asked(tmp_path: Path) -> None:
         ),
         (
             {"state": ["y"], "lags": 0, "missing": "model", "increments": False, "kinds": {"a": "real"}},
-            ["--lags", "0", "--state", "y", "--next", "--kind", "a=real"],
+            ["--lags", "0", "--state", "y", "--kind", "a=real", "--next"],
         ),
     ],
 )
