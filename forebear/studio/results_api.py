@@ -87,9 +87,11 @@ class Results:
     async def report(self, request: Request) -> Response:
         """The page of a run, for a frame."""
         file = place_of(self._entry(request).folder, REPORT)
-        if not file.is_file():
-            raise Refused(404, "this run has no report yet")
-        return FileResponse(file, media_type="text/html", headers={"content-security-policy": REPORT_POLICY})
+        try:  # read at once: the run may be deleted while it is sent
+            page = file.read_bytes()
+        except OSError:
+            raise Refused(404, "this run has no report yet") from None
+        return Response(page, media_type="text/html", headers={"content-security-policy": REPORT_POLICY})
 
     async def file(self, request: Request) -> Response:
         """A file of a run, to keep."""
