@@ -62,6 +62,11 @@ def screens(browser: Browser, up: Running) -> Iterator[str]:
     _use(browser, "noise [dB]", "target")
     browser.wait("document.querySelector('.foot .primary:not(:disabled)')", 120)
     yield "columns"
+    _put(browser, "#rows", "trajectory")
+    browser.wait("document.querySelector('.foot[aria-busy=false] .primary')", 120)
+    yield "in-time"
+    _put(browser, "#rows", "auto")
+    browser.wait("document.querySelector('.foot[aria-busy=false] .primary:not(:disabled)')", 120)
     first = _start(browser)
     browser.wait("Number(document.querySelector('progress')?.value) > 0.3 || document.querySelector('iframe')", 600)
     yield "running"
@@ -77,6 +82,9 @@ def screens(browser: Browser, up: Running) -> Iterator[str]:
     browser.run("location.hash = '#/runs'")
     browser.wait("document.querySelectorAll('.history .card').length === 3", 30)
     yield "runs"
+    browser.run("[...document.querySelectorAll('.more button')].at(-1).click()")
+    yield "delete"
+    browser.run("[...document.querySelectorAll('.more button')].find((b) => b.textContent === 'Keep it').click()")
     browser.run(f"location.hash = '#/compare?a={first}&b={second}'")
     browser.wait("document.querySelector('table.compare')", 60)
     yield "compare"
@@ -90,7 +98,10 @@ def screens(browser: Browser, up: Running) -> Iterator[str]:
 
 
 def _use(browser: Browser, column: str, value: str) -> None:
-    selector = f"[aria-label={json.dumps(f'Use {column} as')}]"
+    _put(browser, f"[aria-label={json.dumps(f'Use {column} as')}]", value)
+
+
+def _put(browser: Browser, selector: str, value: str) -> None:
     browser.run(
         f"{{ const box = document.querySelector({json.dumps(selector)}); box.value = {json.dumps(value)}; "
         "box.dispatchEvent(new Event('change')); }"

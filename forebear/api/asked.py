@@ -10,12 +10,15 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from forebear.data.lagged import Lagged, lagged
 from forebear.errors import InputError
 from forebear.storage.files import read_json, write_json
 
 FILE = "asked.json"
 _NOT_ASKED = ("data", "out", "jobs", "progress", "settings")
 """parameters that are no part of the question"""
+TRAJECTORY = "trajectory"
+"""in a question: the arguments of `lagged` where the table is made of trajectories"""
 _OPTIONS = {
     "targets": "--target",
     "candidates": "--candidate",
@@ -47,11 +50,19 @@ def keep_asked(
         settings: those that `of` takes beside its parameters.
         of: `discover`; what is its default is left out.
     """
+    past: dict[str, Any] = {}
+    if isinstance(data, Lagged) and data.asked:
+        told = _said_otherwise({name: v for name, v in data.asked.items() if name != "data"}, lagged)
+        past, data = {TRAJECTORY: {**told, "lags": data.asked["lags"]}}, data.asked["data"]
     if not isinstance(data, str | Path):
         return
-    usual = {name: one.default for name, one in inspect.signature(of).parameters.items()}
-    asked = {n: v for n, v in said.items() if n in usual and n not in _NOT_ASKED and not _same(v, usual[n])}
-    asked = {"data": str(Path(data).absolute()), **asked, **({"settings": dict(settings)} if settings else {})}
+    asked = {n: v for n, v in _said_otherwise(said, of).items() if n not in _NOT_ASKED}
+    asked = {
+        "data": str(Path(data).absolute()),
+        **asked,
+        **past,
+        **({"settings": dict(settings)} if settings else {}),
+    }
     try:
         plain = json.loads(json.dumps(asked, allow_nan=False))
     except (TypeError, ValueError):  # a rule or a sampler of the user's own; a number that JSON does not have
@@ -60,9 +71,16 @@ def keep_asked(
         write_json(Path(out) / FILE, {"format": 1, **plain})
 
 
+def _said_otherwise(said: Mapping[str, Any], of: Callable[..., Any]) -> dict[str, Any]:
+    """Arguments that are not the default."""
+    usual = {name: one.default for name, one in inspect.signature(of).parameters.items()}
+    return {name: value for name, value in said.items() if name in usual and not _same(value, usual[name])}
+
+
 def _same(value: Any, usual: Any) -> bool:
-    """Whether an argument is the default; arrays, which are none, are not compared."""
-    return type(value) is type(usual) and value == usual
+    """Whether an argument is the default, a list of nothing as well as an empty one; arrays are not compared."""
+    nothing = isinstance(value, list | tuple) and not value and usual == ()
+    return nothing or (type(value) is type(usual) and value == usual)
 
 
 def asked_of(folder: Path) -> dict[str, Any] | None:
@@ -87,8 +105,15 @@ def command_line(data: str, asked: Mapping[str, Any], out: str) -> str | None:
     'forebear discover a.csv --target y --periodic wind=360 --set steps=50 --out run'
     >>> command_line("a.csv", {"targets": ["y"], "groups": {"g": ["a,b", "c"]}}, "run") is None
     True
+    >>> command_line("a.csv", {"trajectory": {"state": ["x"], "lags": 2, "missing": "model"}}, "run")
+    'forebear discover a.csv --lags 2 --state x --out run'
     """
     words: list[str] = []
+    if TRAJECTORY in asked:
+        own = _of_trajectory(asked[TRAJECTORY], asked)
+        if own is None:
+            return None
+        words, asked = [*own, *words], {name: value for name, value in asked.items() if name != TRAJECTORY}
     for name, value in asked.items():
         if name == "joint":
             words += ["--joint"] if value else []
@@ -107,7 +132,27 @@ def command_line(data: str, asked: Mapping[str, Any], out: str) -> str | None:
     return shlex.join(line) if all(word.isprintable() for word in line) else None
 
 
-_PAIRS = {"groups": "--group", "periodic": "--periodic", "settings": "--set"}
+def _of_trajectory(past: Mapping[str, Any], asked: Mapping[str, Any]) -> list[str] | None:
+    """The options of trajectories; None where table and question have options that the command line has once."""
+    shared = {"missing": ("refuse", "model"), "regime": (None, None)}
+    if any(past.get(name, ours) != asked.get(name, theirs) for name, (ours, theirs) in shared.items()):
+        return None
+    if any(name in asked for name in ("periodic", "kinds", "time")):
+        return None
+    words = ["--lags", str(past["lags"])]
+    for name in ("state", "action", "episode", "time", "step", "tolerance"):
+        value = past.get(name)
+        for one in [] if value is None else value if isinstance(value, list | tuple) else [value]:
+            words += _said(f"--{name}", _written(one))
+    for name in ("periodic", "kinds"):
+        for key, one in (past.get(name) or {}).items():
+            if not _stands_before(key, [_written(one)]):
+                return None
+            words += _said(_PAIRS[name], f"{key}={_written(one)}")
+    return [*words, "--next"] if past.get("increments") is False else words
+
+
+_PAIRS = {"groups": "--group", "periodic": "--periodic", "kinds": "--kind", "settings": "--set"}
 
 
 def _stands_before(key: str, members: list[str]) -> bool:
@@ -135,12 +180,17 @@ def call(data: str, asked: Mapping[str, Any], out: str) -> str:
     found = fb.discover("a.csv", targets=['y,z'], out="run")
     found.report("report.html")
     """
-    given = {**{n: v for n, v in asked.items() if n != "settings"}, **asked.get("settings", {})}
-    said = "".join(f", {name}={value!r}" for name, value in given.items())
+    apart = ("settings", TRAJECTORY)
+    given = {**{n: v for n, v in asked.items() if n not in apart}, **asked.get("settings", {})}
+    said, past = (
+        "".join(f", {name}={value!r}" for name, value in one.items()) for one in (given, asked.get(TRAJECTORY, {}))
+    )
     quoted = [
         f'"{text}"' if text.isprintable() and not set(text) & set('"\\') else repr(text) for text in (data, out)
     ]
+    made = f"made = fb.lagged({quoted[0]}{past})\n" if past else ""
+    data = "made" if past else quoted[0]
     return (
-        f"import forebear as fb\n\nfound = fb.discover({quoted[0]}{said}, out={quoted[1]})\n"
+        f"import forebear as fb\n\n{made}found = fb.discover({data}{said}, out={quoted[1]})\n"
         'found.report("report.html")'
     )

@@ -9,6 +9,7 @@ from typing import Any
 from forebear.api.asked import command_line
 from forebear.api.slips import check_slips
 from forebear.data.checked import Checked
+from forebear.data.said_kinds import with_kinds
 from forebear.data.source import open_frame
 from forebear.data.survey import MODEL, Roles, Survey, survey
 from forebear.data.weights import check_weights
@@ -19,7 +20,7 @@ from forebear.errors import InputError
 
 ARGUMENTS = (
     *("data", "targets", "candidates", "keep", "groups", "periodic"),
-    *("exclude", "missing", "time", "rows", "weights"),
+    *("exclude", "missing", "time", "rows", "weights", "kinds"),
 )
 """what `check` takes"""
 
@@ -37,6 +38,7 @@ def check(
     time: str | None = None,
     rows: str = "auto",
     weights: str | None = None,
+    kinds: Mapping[str, str] | None = None,
     **others: Any,
 ) -> Checked:
     """Look at a table before anything is trained: kinds, gaps, ranges, what is used and left out, and all problems.
@@ -53,6 +55,7 @@ def check(
         time: a column of timestamps.
         rows: how rows hang together.
         weights: a column that says how much each row counts.
+        kinds: {column: "category" or "real"} of columns that are not what their cells look like.
         **others: nothing; names of other libraries are answered with the one that is meant.
 
     Returns:
@@ -78,6 +81,10 @@ def check(
     problems: list[str] = []
     apart = None
     try:
+        opened = with_kinds(opened, kinds)
+    except InputError as error:
+        problems.append(str(error))
+    try:
         structure = declared(rows, opened.frame, opened.source)
         apart = None if structure is None else structure.column
     except InputError as error:
@@ -94,6 +101,7 @@ def check(
         "groups": groups,
         "periodic": periodic,
         "exclude": exclude,
+        "kinds": kinds,
         "missing": None if missing == MODEL else missing,
         "time": time,
         "rows": None if rows == STRUCTURE else rows,
@@ -121,8 +129,8 @@ def next_command(data: Any, source: str, asked: Mapping[str, Any]) -> str:
     return f"fb.discover({', '.join([about, first, *(f'{name}={value!r}' for name, value in given.items())])})"
 
 
-# Arguments that are one word.
-_ONE = ("missing", "time", "rows", "weights")
+# Arguments that are one word, or one for each column.
+_ONE = ("missing", "time", "rows", "weights", "kinds")
 
 
 def _is_file(data: Any) -> bool:

@@ -51,6 +51,7 @@ def discover(
     weights: str | None = None,
     screen: int | str | None = "auto",
     regime: str | None = None,
+    kinds: Mapping[str, str] | None = None,
     **settings: Any,
 ) -> Found:
     """Find the few inputs that shape the whole conditional law of each target.
@@ -108,6 +109,9 @@ def discover(
             certified rule; None searches all.
         regime: a column that tells regimes apart (interventions, campaigns, seasons, machines): it is a candidate of
             every target, and `found.regimes` says which laws are the same in all of them.
+        kinds: {column: kind} of columns that are not what their cells look like: "category" for numbers that are
+            labels (a grade, the code of a product), "real" for numbers that are written as text. Angles have
+            `periodic`.
         **settings: any field of `FlowSettings`, `KernelSettings` and `CertificateSettings`, `folds` and `subset`.
 
     Returns:
@@ -125,10 +129,8 @@ def discover(
     started = perf_counter()
     check_slips(settings, targets)
     if isinstance(data, Lagged):
-        made = data
-        data, targets, candidates = made.table, targets or made.targets, candidates or made.candidates
-        groups = made.free_groups(keep) if groups is None else groups
-        periodic = {**made.periodic, **(periodic or {})}
+        own = data.options(targets, candidates, keep, groups, periodic)
+        data, (targets, candidates, keep, groups, periodic) = data.table, own.values()
     spare_maps()
     asked = Asked(
         data,
@@ -152,6 +154,7 @@ def discover(
         weights,
         screen,
         regime,
+        kinds,
     )
     problem, questions, settings_record, memory, use = prepared = prepare(asked, jobs)
     with ExitStack() as stack:
@@ -159,7 +162,7 @@ def discover(
         folder = None if out is None else stack.enter_context(open_run(out, prepared.identity()))
         session = Session(problem, folder, tell)
         if out is not None:
-            keep_asked(out, data, said, settings, discover)
+            keep_asked(out, said["data"], said, settings, discover)
         if is_cluster(jobs):
             run_on_cluster(session, jobs)
         elif jobs > 1 and len(session.waiting) > 1:

@@ -17,6 +17,7 @@ from forebear.api.twins import Twins, fit_recipe, recipe_of, sampler_of
 from forebear.data.cells import few, html_table
 from forebear.data.checked import columns_frame
 from forebear.data.question import Question
+from forebear.data.said_kinds import with_kinds
 from forebear.data.source import open_frame
 from forebear.data.stored import load_table, save_table
 from forebear.data.table import Table, fingerprint, read_columns
@@ -639,7 +640,8 @@ class Found:
 
     def _read(self, data: Any) -> tuple[Table, RowStructure]:
         used = {name for question in self.questions.values() for name in (question.target, *question.inputs)}
-        frame, source = open_frame(data)
+        kinds = {n: k for n, k in self.settings.get("kinds", {}).items() if n in used}
+        frame, source = with_kinds(open_frame(data), kinds)
         periods = {} if self.table is None else self.table.periods()
         return read_columns(frame, source, used, periods, gaps=True), structure_named(self.settings, frame)
 

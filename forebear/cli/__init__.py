@@ -65,6 +65,7 @@ def check(
     keep: opt.Keep = None,
     exclude: opt.Exclude = None,
     periodic: opt.Periodic = None,
+    kind: opt.Kinds = None,
     rows: opt.Rows = "auto",
     time: opt.Time = None,
     missing: opt.Missing = "model",
@@ -78,7 +79,8 @@ def check(
     from forebear.cli.checking import run_check
     from forebear.cli.discovering import ColumnRoles
 
-    roles = ColumnRoles(data, target or (), candidate or (), keep or (), (), periodic or (), exclude=exclude or ())
+    columns = (target or (), candidate or (), keep or (), (), periodic or ())
+    roles = ColumnRoles(data, *columns, exclude=exclude or (), kind=kind or ())
     run_check(roles, {"rows": rows, "time": time, "missing": missing, "weights": weights}, json)
 
 
@@ -90,6 +92,7 @@ def discover(
     keep: opt.Keep = None,
     group: opt.Group = None,
     periodic: opt.Periodic = None,
+    kind: opt.Kinds = None,
     exclude: opt.Exclude = None,
     missing: opt.Missing = "model",
     weights: opt.Weights = None,
@@ -130,7 +133,7 @@ def discover(
     steps = (step, tolerance, missing, regime)
     trajectory = Trajectory(past, state or (), action or (), episode, time, increments, *steps)
     columns = (target or (), candidate or (), keep or (), group or (), periodic or ())
-    roles = ColumnRoles(data, *columns, trajectory, exclude or ())
+    roles = ColumnRoles(data, *columns, trajectory, exclude or (), kind or ())
     passed: dict[str, object] = {"preset": preset, "sampler": sampler, "joint": joint, "progress": progress}
     most = None if sample == "all" else parse_whole(sample, "--sample", 100)
     searched = None if screen == "all" else screen if screen == "auto" else parse_whole(screen, "--screen", 2)

@@ -30,6 +30,15 @@ Regime = Annotated[
 Screen = Annotated[str, Option(metavar="auto|N|all", help="Of very many candidates, how many are searched.")]
 Sample = Annotated[str, Option(metavar="N|all", help="Rows that are read at most, drawn at random by the seed.")]
 Periodic = Annotated[_Several, _column("An angle and its period, such as theta=6.2832.", "COLUMN=PERIOD")]
+Kinds = Annotated[
+    _Several,
+    Option(
+        "--kind",
+        metavar="COLUMN=category|real",
+        help="What a column is, where its cells look otherwise: grade=category.",
+        show_default=False,
+    ),
+]
 Rows = Annotated[
     str,
     Option(

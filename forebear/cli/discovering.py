@@ -14,6 +14,7 @@ from forebear.cli.options import (
     by_target,
     is_plain,
     parse_groups,
+    parse_kinds,
     parse_periods,
     parse_settings,
 )
@@ -60,6 +61,7 @@ class ColumnRoles:
     periodic: Sequence[str] = ()
     trajectory: Trajectory = Trajectory()
     exclude: Sequence[str] = ()
+    kind: Sequence[str] = ()
 
 
 @dataclass(frozen=True)
@@ -128,8 +130,9 @@ def arguments_of(roles: ColumnRoles, strict: bool = True) -> dict[str, Any]:
     match nothing are left for others to tell."""
     periods = parse_periods(roles.periodic) or None
     groups = parse_groups(roles.group) or None
+    kinds = parse_kinds(roles.kind) or None
     if roles.trajectory.lags is not None:
-        return _lagged_arguments(roles, roles.trajectory.lags, periods, groups)
+        return _lagged_arguments(roles, roles.trajectory.lags, periods, groups, kinds)
     _refuse_trajectory(roles.trajectory)
     named = [*roles.target, *roles.candidate, *roles.keep]
     data: Any = roles.data
@@ -147,6 +150,7 @@ def arguments_of(roles: ColumnRoles, strict: bool = True) -> dict[str, Any]:
         "periodic": periods,
         "exclude": list(roles.exclude),
         "time": roles.trajectory.time,
+        "kinds": kinds,
     }
 
 
@@ -175,7 +179,11 @@ def _refuse_trajectory(trajectory: Trajectory) -> None:
 
 
 def _lagged_arguments(
-    roles: ColumnRoles, lags: int, periods: dict[str, float] | None, groups: dict[str, list[str]] | None
+    roles: ColumnRoles,
+    lags: int,
+    periods: dict[str, float] | None,
+    groups: dict[str, list[str]] | None,
+    kinds: dict[str, str] | None,
 ) -> dict[str, Any]:
     """Targets, candidates, groups and periods default to those of the lag table; what is kept leaves its group."""
     trajectory = roles.trajectory
@@ -194,18 +202,7 @@ def _lagged_arguments(
         tolerance=trajectory.tolerance,
         missing=trajectory.missing,
         regime=trajectory.regime,
+        kinds=kinds,
     )
     asked = _asked(roles, list(made.table.columns), f"{roles.data} with lags")
-    asked["targets"] = asked["targets"] or list(made.targets)
-    asked["candidates"] = asked["candidates"] or list(made.candidates)
-    kept = asked["keep"] or []
-    texts = [name for names in kept.values() for name in names] if isinstance(kept, dict) else list(kept)
-    always = set(expand(texts, list(made.table.columns), f"{roles.data} with lags", "given with --keep"))
-    by_lag = {name: [column for column in columns if column not in always] for name, columns in made.groups.items()}
-    return {
-        "data": made.table,
-        **asked,
-        "groups": groups or {name: columns for name, columns in by_lag.items() if columns},
-        "periodic": made.periodic or None,
-        "exclude": list(roles.exclude),
-    }
+    return {"data": made, **asked, "groups": groups, "exclude": list(roles.exclude)}

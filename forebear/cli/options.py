@@ -59,6 +59,19 @@ def parse_periods(texts: Sequence[str]) -> dict[str, float]:
     return periods
 
 
+def parse_kinds(texts: Sequence[str]) -> dict[str, str]:
+    """`column=kind`, as often as a column is not what it looks like.
+
+    >>> parse_kinds(["grade=category"])
+    {'grade': 'category'}
+    """
+    kinds: dict[str, str] = {}
+    for text in texts:
+        name, kind = _pair(text, "--kind", "COLUMN=category|real", kinds)
+        kinds[name] = kind
+    return kinds
+
+
 def parse_settings(texts: Sequence[str], taken: Callable[..., object]) -> dict[str, Any]:
     """`name=value`, as often as there are settings to change; `taken` has options of its own for its parameters.
 

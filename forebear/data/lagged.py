@@ -5,6 +5,8 @@ from __future__ import annotations
 import operator
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,7 +15,8 @@ import pandas as pd
 from forebear.data.alignment import clock_of, gaps_in_time, joined_as_of, on_grid
 from forebear.data.column import cells_of
 from forebear.data.names import expand, pick_names, pick_periods
-from forebear.data.source import open_frame
+from forebear.data.said_kinds import with_kinds
+from forebear.data.source import Opened, open_frame
 from forebear.errors import InputError, listed
 from forebear.kinds.cells import check_present, number_cells, tamed
 
@@ -31,6 +34,20 @@ class Lagged(NamedTuple):
     candidates: tuple[str, ...]
     groups: dict[str, tuple[str, ...]]
     periodic: dict[str, float]
+    asked: Mapping[str, Any] = MappingProxyType({})
+    """of a file: its path as "data", and the arguments that were given, so that a run folder can tell"""
+
+    def options(
+        self, targets: Any = None, candidates: Any = None, keep: Any = (), groups: Any = None, periodic: Any = None
+    ) -> dict[str, Any]:
+        """What `discover` is asked of this table: what was said, and of the rest what goes with it."""
+        return {
+            "targets": targets or self.targets,
+            "candidates": candidates or self.candidates,
+            "keep": keep,
+            "groups": self.free_groups(keep) if groups is None else groups,
+            "periodic": {**self.periodic, **(periodic or {})},
+        }
 
     def free_groups(self, keep: Any = ()) -> dict[str, list[str]]:
         """The groups without what is kept, by name or pattern.
@@ -59,6 +76,7 @@ def lagged(
     tolerance: Any = None,
     missing: str = "refuse",
     regime: str | None = None,
+    kinds: Mapping[str, str] | None = None,
 ) -> Lagged:
     """One row a moment: each state's next change beside states and actions now and up to `lags` steps ago.
 
@@ -76,16 +94,19 @@ def lagged(
     now, or with `increments=False` the next value itself, `next_{name}`. The change of a state in `periodic`
     is taken the short way round, in [-period/2, period/2). Group "lag k" holds all columns at lag k. The
     episode's id, when given, stays as a column that is neither target nor candidate, and so does `regime`, a column
-    that says in which campaign or season a row was taken: its value now, for `discover(..., regime=)`.
+    that says in which campaign or season a row was taken: its value now, for `discover(..., regime=)`. `kinds` are
+    those of `discover`, such as an action that is a number and yet a label.
 
     >>> made = lagged({"x": [1.0, 3.0, 4.0, 9.0], "u": [0, 1, 0, 1]}, state="x", action="u", lags=1)
     >>> made.table.values.tolist(), list(made.table)
     ([[3.0, 1.0, 1.0, 0.0, 1.0], [4.0, 0.0, 3.0, 1.0, 5.0]], ['x_0', 'u_0', 'x_1', 'u_1', 'd_x'])
     """
-    if isinstance(table, (list, tuple)):
+    said = {name: value for name, value in locals().items() if name != "table"}
+    asked = {"data": str(Path(table).absolute()), **said} if isinstance(table, (str, Path)) else {}
+    if isinstance(table, (list, tuple)) and not isinstance(table, Opened):
         missing = "model"
         table = joined_as_of(table, time, tolerance, episode)
-    frame, source = open_frame(table)
+    frame, source = with_kinds(open_frame(table), kinds)
     columns = list(frame.columns)
     if step is not None:
         if time is None:
@@ -113,6 +134,7 @@ def lagged(
         candidates=tuple(name for columns in back.values() for name in columns),
         groups={f"lag {k}": tuple(columns) for k, columns in back.items()},
         periodic={f"{name}_{k}": period for k in back for name, period in periods.items()},
+        asked=asked,
     )
 
 

@@ -91,7 +91,7 @@ def look(cells: pd.Series, source: str, name: str, period: float | None = None) 
     except UnusableColumn as error:
         return _unusable(cells, name, missing, error)
     except InputError as error:
-        kind = "text" if cells.dtype == object else "real"
+        kind = _rough_kind(cells)
         return Look(Profile(name, kind, missing, _distinct(cells), ""), None, OTHER, str(error), str(error), True)
     profile = _profile(column, missing)
     if _counts_rows(column, profile, name):

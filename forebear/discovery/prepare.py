@@ -13,6 +13,7 @@ from forebear.data.checked import TableUse
 from forebear.data.names import is_pattern, matching
 from forebear.data.question import Question
 from forebear.data.regimes import among, check_regime, labelled
+from forebear.data.said_kinds import with_kinds
 from forebear.data.source import open_sample
 from forebear.data.survey import MODEL, Roles, named_texts, survey
 from forebear.data.table import Table, fingerprint
@@ -66,6 +67,7 @@ class Asked(NamedTuple):
     weights: str | None = None
     screen: int | str | None = SCREEN
     regime: str | None = None
+    kinds: Mapping[str, str] | None = None
 
 
 class Prepared(NamedTuple):
@@ -92,6 +94,7 @@ class Prepared(NamedTuple):
         return {
             **{f"version of {name}": version for name, version in versions.items()},
             **self.record,
+            "kinds": self.record.get("kinds"),  # before the data, which are other numbers where these differ
             "data": fingerprint(self.problem.table),
             **self._set_aside(),
             **self._weighing(),
@@ -153,6 +156,7 @@ def prepare(asked: Asked, jobs: Any) -> Prepared:
         "weights": asked.weights,
         "screen": asked.screen,
         **({} if asked.regime is None else {"regime": asked.regime}),
+        **({"kinds": {str(name): kind for name, kind in asked.kinds.items()}} if asked.kinds else {}),
         **config.flat(),
     }
     return Prepared(problem, tuple(questions), record, _memory(problem, jobs), use)
@@ -168,7 +172,7 @@ def _name(value: Any) -> str:
 
 def _read(asked: Asked) -> tuple[Table, list[Question], RowStructure, TableUse, Aside | None]:
     opened, total, sampled = open_sample(asked.data, lambda names: _wanted(names, asked), asked.sample, asked.seed)
-    candidates = asked.candidates
+    opened, candidates = with_kinds(opened, asked.kinds), asked.candidates
     if asked.regime is not None:
         opened, candidates = labelled(opened, asked.regime), among(candidates, asked.regime)
     structure = declared(asked.rows, opened.frame, opened.source)
@@ -231,9 +235,10 @@ def _wanted(names: Sequence[str], asked: Asked) -> list[str]:
     texts = [text for _, text in named_texts(Roles(asked.targets, asked.candidates, asked.keep, asked.groups))]
     if asked.targets is None or asked.candidates is None or isinstance(asked.candidates, Mapping):
         texts += [str(one) for one in (asked.time, asked.rows, asked.weights, asked.regime) if one is not None]
+        texts += [str(name) for name in asked.kinds or ()]
         return [name for name in names if name not in gone or name in texts]
     texts += [str(one) for one in (asked.time, asked.rows, asked.weights, asked.regime) if one is not None]
-    texts += [str(name) for name in asked.periodic or ()]
+    texts += [str(name) for named in (asked.periodic, asked.kinds) for name in named or ()]
     kept = {name for text in texts for name in ([text] if text in names else matching(text, names))}
     # Where a name is not there, what it could have meant is to be told.
     unknown = [text for text in texts if text not in names and not is_pattern(text) and text not in (asked.rows,)]

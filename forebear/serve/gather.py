@@ -2,7 +2,7 @@
 
 A request runs the twin's own methods in a thread of its own, on a twin whose law is a `GatheredLaw`: what it asks
 of the law waits until everybody who is at work has asked, or for a moment at most, and is answered together. What
-comes in meanwhile makes the next call, so that a single asker waits for nobody.
+comes in meanwhile makes the next call. Whoever is alone waits for nobody: its question is answered in its own thread.
 """
 
 from __future__ import annotations
@@ -42,6 +42,8 @@ class Gatherer:
         self._together, self._most, self._tell = together, most, tell
         self._waiting: list[_Waiting] = []
         self._at_work, self._closed, self._ended = 0, False, False
+        self._busy = False
+        """whether questions are being answered"""
         self._change = threading.Condition()
         self._thread = threading.Thread(target=self._run, name="forebear-gather", daemon=True)
         self._thread.start()
@@ -56,7 +58,7 @@ class Gatherer:
         finally:
             with self._change:
                 self._at_work -= 1
-                self._change.notify_all()
+                self._wake()
 
     def ask(self, ask: Ask) -> np.ndarray:
         """The answer, once it is there."""
@@ -64,9 +66,33 @@ class Gatherer:
         with self._change:
             if self._ended:  # a request that was taken in just before its twin was replaced
                 return self._together.answer([ask])[0]
-            self._waiting.append(waiting)
-            self._change.notify_all()
+            alone = self._at_work <= 1 and not self._waiting and not self._busy
+            if alone:
+                self._busy = True
+            else:
+                self._waiting.append(waiting)
+                self._change.notify_all()
+        if alone:
+            self._tell(1)
+            with self._done():
+                return self._together.answer([ask])[0]
         return waiting.answer.result()
+
+    @contextmanager
+    def _done(self) -> Iterator[None]:
+        """Around answers; afterwards it is the turn of those who came meanwhile."""
+        try:
+            with np.errstate(all="ignore"):
+                yield
+        finally:
+            with self._change:
+                self._busy = False
+                self._wake()
+
+    def _wake(self) -> None:
+        """Where there is something to do: a thread that wakes for nothing holds up the others."""
+        if self._waiting or self._closed:
+            self._change.notify_all()
 
     def close(self) -> None:
         """No more questions come once those at work are done."""
@@ -77,15 +103,21 @@ class Gatherer:
     def _run(self) -> None:
         while True:
             with self._change:
-                self._change.wait_for(lambda: self._waiting or (self._closed and not self._at_work))
+                self._change.wait_for(self._has_to_act)
                 if not self._waiting:
                     self._ended = True
                     return
                 self._linger()
                 now, self._waiting = self._waiting[: self._most], self._waiting[self._most :]
+                self._busy = True
             self._tell(len(now))
-            with np.errstate(all="ignore"):
+            with self._done():
                 self._answer(now)
+
+    def _has_to_act(self) -> bool:
+        if self._busy:
+            return False
+        return bool(self._waiting) or (self._closed and not self._at_work)
 
     def _linger(self) -> None:
         end = perf_counter() + _LINGER

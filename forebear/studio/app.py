@@ -74,6 +74,8 @@ class Studio:
             Route("/api/runs/{id}", results.run),
             Route("/api/runs/{id}/cancel", results.cancel, methods=["POST"]),
             Route("/api/runs/{id}/go-on", results.go_on, methods=["POST"]),
+            Route("/api/runs/{id}/delete", results.delete, methods=["POST"]),
+            Route("/api/runs/{id}/name", results.rename, methods=["POST"]),
             Route("/api/runs/{id}/files", results.make, methods=["POST"]),
             Route("/api/runs/{id}/files/{name}", results.file),
             Route("/api/runs/{id}/report", results.report),

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from forebear.errors import InputError
-from forebear.run.events import Listener
+from forebear.run.events import Event, Listener, Progress
 from forebear.storage.files import scratch_for, unwritable
 
 if TYPE_CHECKING:
@@ -66,22 +66,32 @@ def write_table(found: Found, folder: Path) -> None:
     _whole(place_of(folder, TABLE), lambda file: found.save_table(file))
 
 
-def make(name: str, found: Found, folder: Path) -> None:
-    """Any of `FILES`."""
+def nobody(event: Event) -> None:
+    """Hears nothing."""
+
+
+def make(name: str, found: Found, folder: Path, listen: Listener = nobody) -> None:
+    """Any of `FILES`; where there is no twin yet it is fitted first."""
     file = place_of(folder, name)
     if name == REPORT:
-        write_report(found, folder, lambda event: None)
+        write_report(found, folder, listen)
     elif name == TABLE:
         write_table(found, folder)
     elif name in ("figure.png", "figure.svg"):
         _whole(file, lambda place: found.plot().savefig(place, dpi=150))
     elif name == "twin.zip":
-        _whole(file, lambda place: _pack(found.twin(), place))
+        twin = _twin(found, listen)
+        _whole(file, lambda place: _pack(twin, place))
     elif name in FILES:
-        twin = found.twin()
+        twin = _twin(found, listen)
+        listen(Progress(f"writing {name}", 0.99))
         _whole(file, lambda place: twin.export(place))
     else:
         raise InputError(f"there is no file '{name}'")
+
+
+def _twin(found: Found, listen: Listener) -> Twin:
+    return found.twin(progress=listen)  # type: ignore[arg-type]
 
 
 def _whole(file: Path, write: Callable[[Path], object]) -> None:

@@ -13,20 +13,22 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from forebear.api.asked import call, command_line
+from forebear.api.asked import TRAJECTORY, call, command_line
 from forebear.api.check import check
+from forebear.data.lagged import Lagged
 from forebear.data.source import Sampled, open_sample
 from forebear.discovery.prepare import SAMPLE, Asked, Prepared, prepare
 from forebear.errors import InputError
 from forebear.run.failures import failure_line
-from forebear.studio.asked import arguments
+from forebear.studio.asked import arguments, data_of
 from forebear.studio.compare import compared
 from forebear.studio.estimate import Work, told
 from forebear.studio.results import summary
 from forebear.studio.runs import Seen
 from forebear.studio.talk import open_pipe, requests
 
-_CHECKED = ("targets", "candidates", "keep", "groups", "periodic", "exclude", "missing", "time", "rows", "weights")
+_CHECKED = ("targets", "candidates", "keep", "groups", "periodic", "kinds", "exclude", "missing", "time", "rows")
+_CHECKED = (*_CHECKED, "weights")
 
 
 def main() -> int:
@@ -66,11 +68,18 @@ class Reader:
         seen = self._open(file)
         assert self.table is not None
         opened = self.table.opened
-        checked = check(opened, **{name: asked[name] for name in _CHECKED if name in asked})
-        problems, prepared = list(checked.problems), None
-        if not problems and asked.get("targets"):
+        past = asked.get(TRAJECTORY)
+        if past is None:
+            checked = check(opened, **{name: asked[name] for name in _CHECKED if name in asked})
+            problems, wanted = list(checked.problems), bool(asked.get("targets"))
+        else:  # what is in the way is told by the table that is made of this one
+            checked, problems, wanted = check(opened, kinds=past.get("kinds")), [], bool(past.get("state"))
+        prepared = None
+        if not problems and wanted:
             try:
-                prepared = prepare(_as_asked(opened, asked), 1)
+                # Steps follow one another: a sample of the rows will not do.
+                data = opened if past is None else data_of(str(file) if self.table.sampled else opened, asked)
+                prepared = prepare(_as_asked(data, asked), 1)
             except InputError as error:
                 problems.append(str(error))
         return {
@@ -94,12 +103,19 @@ class Reader:
         return seen
 
 
-def _as_asked(opened: Any, asked: dict[str, Any]) -> Asked:
+def _as_asked(data: Any, asked: dict[str, Any]) -> Asked:
     given = arguments(asked)
     own = {name: given.pop(name) for name in list(given) if name in Asked._fields}
     usual = {"targets": None, "candidates": None, "keep": (), "groups": None, "periodic": None, "rule": "certified"}
     usual |= {"preset": "fast", "sampler": "flow", "joint": False, "runs": 1, "seed": 0}
-    return Asked(opened, **{**usual, **own, "settings": given})
+    told = {**usual, **own, "settings": given}
+    if isinstance(data, Lagged):
+        told |= data.options(**{name: told[name] for name in _OF_LAGGED})
+        data = data.table
+    return Asked(data, **told)
+
+
+_OF_LAGGED = ("targets", "candidates", "keep", "groups", "periodic")
 
 
 def _estimate(prepared: Prepared, asked: dict[str, Any], done: list[Any]) -> dict[str, Any]:

@@ -63,6 +63,20 @@ class Results:
         self.runner.go_on(request.path_params["id"])
         return answer({})
 
+    async def delete(self, request: Request) -> Response:
+        """Delete a run for good."""
+        await self.runner.delete(request.path_params["id"])
+        return answer({})
+
+    async def rename(self, request: Request) -> Response:
+        """Call it otherwise."""
+        content = await read_json_body(request)
+        name = content.get("name") if isinstance(content, dict) else None
+        if not isinstance(name, str):
+            raise Refused(400, "give a name")
+        self.runner.rename(request.path_params["id"], name)
+        return answer({})
+
     async def make(self, request: Request) -> Response:
         """Make a file of a finished run; the stream of events tells when it is there."""
         content = await read_json_body(request)
@@ -73,9 +87,11 @@ class Results:
     async def report(self, request: Request) -> Response:
         """The page of a run, for a frame."""
         file = place_of(self._entry(request).folder, REPORT)
-        if not file.is_file():
-            raise Refused(404, "this run has no report yet")
-        return FileResponse(file, media_type="text/html", headers={"content-security-policy": REPORT_POLICY})
+        try:  # read at once: the run may be deleted while it is sent
+            page = file.read_bytes()
+        except OSError:
+            raise Refused(404, "this run has no report yet") from None
+        return Response(page, media_type="text/html", headers={"content-security-policy": REPORT_POLICY})
 
     async def file(self, request: Request) -> Response:
         """A file of a run, to keep."""

@@ -5,15 +5,21 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import os
+import secrets
+import shutil
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from forebear.errors import InputError
 from forebear.run.bars import TimeLeft, left_told
+from forebear.storage.files import unwritable
+from forebear.storage.lock import alone_in
 from forebear.storage.memory import available_memory
+from forebear.studio.asked import targets_of
 from forebear.studio.children import Child, how_it_ended
 from forebear.studio.files import FILES, ready
 from forebear.studio.hub import Hub
@@ -25,6 +31,9 @@ LOG = "studio.log"
 # A run uses the cores that there are, but for stretches that run on one.
 _CORES_EACH = 4
 _REDRAWN = 0.2
+_USUAL_GIGABYTES = 1.0
+_GONE = ".deleted-"
+_LONGEST_NAME = 120
 
 
 @dataclass
@@ -39,6 +48,10 @@ class Live:
     def __post_init__(self) -> None:
         self._clock: TimeLeft | None = None
         self._from = 0.0
+
+    def told(self) -> dict[str, Any]:
+        """For the page."""
+        return {"phase": self.phase, "stage": self.stage, "share": self.share, "left": self.left}
 
     def move(self, stage: str, share: float, when: float) -> None:
         """To where it is now. A run that goes on begins with a share that took no time."""
@@ -61,9 +74,26 @@ class Entry:
     """the state that it is to end in, where somebody said so"""
     error: str = ""
     making: list[str] = field(default_factory=list)
+    maker: Live | None = None
+    """how far the first of them is"""
     unmade: dict[str, str] = field(default_factory=dict)
     """files that could not be made, and why"""
     told_at: float = 0.0
+    own: bool = True
+    """whether it lies in the studio's folder of runs, and may be deleted"""
+    dropped: bool = False
+    """whether its table is a copy in the studio's folder"""
+
+    @property
+    def needed(self) -> float:
+        """Bytes, as estimated before the start."""
+        needed = self.run.estimate.get("gigabytes")
+        return 1e9 * (float(needed) if isinstance(needed, int | float) else _USUAL_GIGABYTES)
+
+    @property
+    def still_to_take(self) -> float:
+        """Bytes that its process needs and does not hold yet."""
+        return max(0.0, self.needed - (0 if self.child is None else resident(self.child.process.pid)))
 
     def told(self) -> dict[str, Any]:
         """For the page."""
@@ -74,7 +104,7 @@ class Entry:
             "name": run.name,
             "file": run.file,
             "state": run.state,
-            "targets": run.asked.get("targets", []),
+            "targets": targets_of(run.asked),
             "created": run.created,
             "started": run.started,
             "ended": run.ended,
@@ -86,9 +116,10 @@ class Entry:
             "laws": run.laws,
             "reported": run.reported,
             "elsewhere": run.elsewhere,
-            "live": None
-            if live is None
-            else {"phase": live.phase, "stage": live.stage, "share": live.share, "left": live.left},
+            "own": self.own,
+            "dropped": self.dropped,
+            "live": None if live is None else live.told(),
+            "maker": None if self.maker is None else self.maker.told(),
             "ready": ready(self.folder) if run.state == DONE else [],
             "making": list(self.making),
             "unmade": dict(self.unmade),
@@ -109,6 +140,8 @@ class Runner:
 
     def start(self) -> None:
         """Take up what was waiting or under way when the last server ended."""
+        for rest in self.place.runs.glob(f"{_GONE}*"):
+            shutil.rmtree(rest, ignore_errors=True)
         self.scan()
         for entry in self.entries.values():
             if entry.run.state == RUNNING:
@@ -141,7 +174,7 @@ class Runner:
             if known is None or known.child is None:
                 run = load_run(folder)
                 if run is not None and known is None:
-                    self.entries[name] = Entry(name, folder, run)
+                    self.entries[name] = self._entry(folder, run, name)
                 elif run is not None and known is not None and known.run.state not in (WAITING, RUNNING):
                     known.run = run if not known.run.error or run.state == DONE else known.run
         for name in [name for name in self.entries if name not in folders and self.entries[name].child is None]:
@@ -158,12 +191,52 @@ class Runner:
     def add(self, run: Run) -> Entry:
         """A new run, which waits for its turn."""
         folder = self.place.new_run(run.name)
-        entry = Entry(folder.name, folder, replace(run, created=now()))
+        entry = self._entry(folder, replace(run, created=now()))
         entry.run.save(folder)  # what cannot be kept is not begun
         self.entries[entry.id] = entry
         self._tell(entry)
         self._next()
         return entry
+
+    def _entry(self, folder: Path, run: Run, name: str = "") -> Entry:
+        own, file = folder.parent == self.place.runs, Path(run.file)
+        dropped = file.parent == self.place.uploads and file.name != ".."
+        return Entry(name or folder.name, folder, run, own=own, dropped=dropped)
+
+    def rename(self, name: str, label: str) -> None:
+        """Call it otherwise; its folder stays what it is."""
+        entry, label = self.entry(name), " ".join(label.split())
+        if not 0 < len(label) <= _LONGEST_NAME or not label.isprintable():
+            raise Refused(400, f"a name has 1 to {_LONGEST_NAME} letters")
+        self._set(entry, name=label)
+
+    async def delete(self, name: str) -> None:
+        """Delete its folder, and the copy of its table that was dropped here, unless another run is of it.
+
+        It is gone from the list by one renaming; a server that is killed meanwhile clears away the rest when it
+        starts.
+        """
+        entry = self.entry(name)
+        if entry.run.state == RUNNING or entry.child is not None or entry.making:
+            raise Refused(409, "this run is at work: cancel it first")
+        if not entry.own:
+            raise Refused(409, f"this run lies in another folder than the studio's: delete {entry.folder} yourself")
+        others = {other.run.file for other in self.entries.values() if other is not entry}
+        gone = self.place.runs / f"{_GONE}{entry.folder.name}-{secrets.token_hex(2)}"
+        if entry.folder.is_dir():  # nobody else has deleted it
+            with alone_in(entry.folder):  # the command line may be going on with it
+                try:
+                    entry.folder.rename(gone)
+                except OSError as error:
+                    raise unwritable(self.place.runs, error) from None
+        self.entries.pop(name, None)
+        if entry.dropped and entry.run.file not in others:
+            for file in (Path(entry.run.file), Path(f"{entry.run.file}.json")):
+                with suppress(OSError):
+                    file.unlink()
+        self.hub.tell({"gone": name, "trouble": self.trouble})
+        self._next()
+        await asyncio.to_thread(shutil.rmtree, gone, ignore_errors=True)
 
     def cancel(self, name: str) -> None:
         """End it; what it has done is kept, and it can go on."""
@@ -221,11 +294,14 @@ class Runner:
             self._task(self._work(entry))
 
     def _room_for(self, entry: Entry) -> bool:
-        running = sum(other.run.state == RUNNING for other in self.entries.values())
-        if not running:
+        running = [other for other in self.entries.values() if other.run.state == RUNNING]
+        if not running:  # the first one may always try: it says itself what it lacks
             return True
-        free, needed = available_memory(), 1e9 * float(entry.run.estimate.get("gigabytes", 1.0))
-        return running < (os.cpu_count() or 1) // _CORES_EACH and (free is None or needed < free)
+        if len(running) >= (os.cpu_count() or 1) // _CORES_EACH:
+            return False
+        free = available_memory()
+        # What those under way will still take is spoken for.
+        return free is None or entry.needed + sum(other.still_to_take for other in running) < free
 
     async def _work(self, entry: Entry) -> None:
         """The process of a run, from its start to its end."""
@@ -275,12 +351,23 @@ class Runner:
     async def _make(self, entry: Entry, file: str) -> None:
         """One at a time: each fits or loads the twin."""
         said: list[dict[str, Any]] = []
+
+        def hear(message: dict[str, Any]) -> None:
+            if "phase" not in message:
+                said.append(message)
+            elif entry.maker is not None:
+                entry.maker.move(message["stage"], message["share"], time.monotonic())
+                if time.monotonic() - entry.told_at > _REDRAWN:
+                    self._tell(entry)
+
         async with self._one_at_a_time:
             with open(entry.folder / LOG, "ab") as log:
                 child = await Child.start("forebear.studio.worker", [str(entry.folder), file], log)
             try:
-                status = await child.listen(said.append)
+                entry.maker = Live(file)
+                status = await child.listen(hear)
             finally:
+                entry.maker = None
                 child.kill()
         wrong = [message["error"] for message in said if "error" in message]
         entry.making.remove(file)
@@ -315,6 +402,19 @@ def _folders(place: Path) -> Sequence[Path]:
         return [Path(e.path) for e in entries if e.is_dir(follow_symlinks=False) and not e.name.startswith(".")]
     except OSError:
         return []
+
+
+def resident(process: int) -> int:
+    """Bytes that a process holds; 0 where the system does not tell.
+
+    >>> resident(os.getpid()) > 1_000_000 or not Path("/proc").is_dir()
+    True
+    """
+    try:
+        pages = int(Path(f"/proc/{process}/statm").read_text().split()[1])
+    except (OSError, ValueError, IndexError):
+        return 0
+    return pages * os.sysconf("SC_PAGE_SIZE")
 
 
 def _name_of(folder: Path) -> str:

@@ -12,7 +12,7 @@ from forebear.errors import InputError
 from forebear.storage.files import read_json, write_json
 from forebear.storage.folder import RESULT
 from forebear.storage.records import RecordError, from_record, to_record
-from forebear.studio.asked import KNOWN
+from forebear.studio.asked import KNOWN, LISTS
 
 WAITING, RUNNING, DONE, FAILED, CANCELLED, UNFINISHED = (
     "waiting",
@@ -128,7 +128,12 @@ def _from_elsewhere(folder: Path) -> Run:
     return Run(
         Path(file).name or folder.name,
         file,
-        {name: value for name, value in asked.items() if name in known},
+        # In Python a single name may stand for a list.
+        {
+            name: [value] if name in LISTS and isinstance(value, str) else value
+            for name, value in asked.items()
+            if name in known
+        },
         DONE if (folder / RESULT).is_file() else UNFINISHED,
         created=changed,
         reported=(folder / "report.html").is_file(),

@@ -8,7 +8,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from forebear.storage.files import read_json, write_json
-from forebear.studio.asked import arguments, read_asked
+from forebear.studio.asked import arguments, read_asked, targets_of
 from forebear.studio.children import ReaderChild
 from forebear.studio.place import Place, free_bytes
 from forebear.studio.runner import Runner
@@ -54,7 +54,7 @@ class Tables:
         """A new run."""
         content = await read_json_body(request)
         asked, file = self._read(content)
-        if not asked.get("targets"):
+        if not targets_of(asked):
             raise Refused(400, "choose at least one target: what is to be explained")
         seen = Seen.of(file)
         checked = content.get("seen")

@@ -14,7 +14,7 @@ from forebear.errors import InputError
 from forebear.run.events import Event, Note, Progress
 from forebear.run.failures import failure_line
 from forebear.storage.folder import RESULT
-from forebear.studio.asked import arguments
+from forebear.studio.asked import arguments, data_of
 from forebear.studio.runs import Run, Seen, load_run
 from forebear.studio.talk import Say, end_with_server, open_pipe
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from forebear.api.found import Found
     from forebear.report.evidence import LawEvidence
 
-SEARCH, REPORT = "search", "report"
+SEARCH, REPORT, FILE = "search", "report", "file"
 
 
 def main(words: list[str]) -> int:
@@ -84,7 +84,8 @@ def search(asked: Run, folder: Path, say: Say) -> Found:
     say({"phase": SEARCH, "stage": "reading the table", "share": 0.0})
     from forebear.api.discover import discover
 
-    return discover(asked.file, **arguments(asked.asked), out=folder, progress=_listener(SEARCH, say))
+    data = data_of(asked.file, asked.asked)
+    return discover(data, **arguments(asked.asked), out=folder, progress=_listener(SEARCH, say))
 
 
 def unchanged(asked: Run) -> bool:
@@ -154,7 +155,7 @@ def make_files(folder: Path, names: list[str], say: Say) -> None:
 
     found = load(folder)
     for name in names:
-        make(name, found, folder)
+        make(name, found, folder, _listener(FILE, say))
         say({"made": name})
 
 

@@ -124,7 +124,11 @@ def _numbers(cells: pd.Series, column: Described, where: str) -> np.ndarray:
     codes = pd.Index(column.levels, dtype=object).get_indexer(pd.Index(cells.astype(object)))
     if (codes < 0).any():
         row = int(np.argmax(codes < 0))
-        label, known = cells.iloc[row], [str(level) for level in column.levels]
+        label = cells.iloc[row]
+        label, known = (
+            (label.item() if isinstance(label, np.generic) else label),
+            [str(level) for level in column.levels],
+        )
         raise InputError(
             f"{where} holds {label!r} in row {row + 1}, never seen in the data. {near_miss(label, known)}"
         )

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from forebear.data.said_kinds import CATEGORY, with_kinds
+from forebear.data.source import Opened
 from forebear.data.table import read_columns
 from forebear.discovery.execute import Session, run_here
 from forebear.discovery.prepare import Asked, prepare
@@ -40,7 +42,7 @@ def rediscovered(
     now = np.flatnonzero(fresh.new.all(axis=1) & ~fresh.judges & ~fresh.gone)
     if len(now) < FEWEST:
         return learned, {}, [f"{len(now)} new rows are too few to find inputs again: {FEWEST} are needed"]
-    frame = fresh.frame(now)
+    frame = _with_labels(fresh.frame(now), twin)
     candidates = [c.name for c in (*twin.columns, *twin.reference.others) if _varies(frame, c.name)]
     periods = {c.name: c.period for c in twin.columns if c.period is not None and c.name in candidates}
     try:
@@ -51,6 +53,13 @@ def rediscovered(
     if all(not set(names) - set(twin.ancestors[target]) for target, names in found.items()):
         return learned, found, ["a discovery on the new rows finds no input that the twin does not have"]
     return _fitted(twin, fresh, old, frame, now, ancestors, periods, seed), found, []
+
+
+def _with_labels(frame: pd.DataFrame, twin: Twin) -> pd.DataFrame:
+    """Categories whose labels are numbers are categories still."""
+    columns = (*twin.columns, *twin.outputs, *twin.reference.others)
+    kinds = {c.name: CATEGORY for c in columns if c.levels and c.name in frame.columns}
+    return with_kinds(Opened(frame, "rows"), kinds).frame
 
 
 def _varies(frame: pd.DataFrame, name: str) -> bool:
@@ -88,6 +97,7 @@ def _fitted(
         if name not in before:
             before[name] = frame[name].to_numpy()[donors]
     rows: Any = pd.concat([before[columns], frame[columns]], ignore_index=True)
+    rows = _with_labels(rows, twin)
     table = read_columns(rows, "rows", columns, {n: p for n, p in periods.items() if n in names}, gaps=True)
     weights = np.concatenate([old.holds.min(axis=1)[still], fresh.counts[now]])
     structure = RowStructure(ORDERED if twin.reference.ordered else "independent", weights=weights / weights.mean())

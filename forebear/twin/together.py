@@ -2,9 +2,10 @@
 
 Compiled code rounds differently for another number of rows, and a digit that depends on who else asked at the same
 moment could never be reproduced. So every question is cut into pieces by its own size alone, and pieces of one size
-fill tiles of that size, whoever they belong to; a tile is always computed whole, and a few sizes are all that is ever
+fill tiles of that size, whoever they belong to; a tile is computed whole, and a few sizes are all that is ever
 compiled. Some libraries round differently at another place of a matrix, too: `warm` looks, and pieces share no tile
-of a size for which that is so.
+of a size for which that is so. It also looks which tiles of a blend may be cut short without another digit: a blend
+pays for every row.
 """
 
 from __future__ import annotations
@@ -61,6 +62,8 @@ class Together:
         """tiles computed so far"""
         self.shared: frozenset[int] = frozenset()
         """tiles in which a row has the same digits at every place"""
+        self.shorter: dict[int, tuple[int, ...]] = {}
+        """tile -> sizes, rising, that it may be cut to without another digit"""
         most = max(LEAST, MOST >> max(0, law.latents.bit_length() - 4))
         self.tiles = _BLEND_TILES if isinstance(law, BlendLaw) else tuple(t for t in _TILES if t <= most)
 
@@ -92,6 +95,8 @@ class Together:
             for ask in asks:
                 if not self._place_is_nothing(ask, rng):
                     shared.discard(size)
+            if isinstance(self.law, BlendLaw):
+                self.shorter[size] = self._sizes_that_agree(self.law, self.law.encoder.single(x))
         self.shared = frozenset(shared)
 
     def _place_is_nothing(self, ask: Ask, rng: np.random.Generator) -> bool:
@@ -103,6 +108,18 @@ class Together:
             if not np.array_equal(moved, np.take(told, order, axis=-2), equal_nan=True):
                 return False
         return True
+
+    def _sizes_that_agree(self, law: BlendLaw, features: np.ndarray) -> tuple[int, ...]:
+        """Numbers of rows, powers of two, with which each row has the digits that it has in the whole tile."""
+        size = len(features)
+        whole = _tables_of(law, features)
+
+        def agrees(some: int) -> bool:
+            parts = [_tables_of(law, features[start : start + some]) for start in range(0, size, some)]
+            return np.array_equal(np.concatenate(parts), whole, equal_nan=True)
+
+        smaller = [1 << power for power in range(size.bit_length() - 1)]
+        return tuple(some for some in smaller if agrees(some))
 
     def _function(self, kind: Kind) -> Callable[..., np.ndarray]:
         if kind == "push":
@@ -136,19 +153,23 @@ class Together:
             yield slice(start, start + size), next(tile for tile in self.tiles if tile >= size)
 
     def _tiles_of(self, arrays: Sequence[np.ndarray], size: int) -> Iterator[list[np.ndarray]]:
-        """Tiles of one size; the last is filled up with its last row."""
+        """Tiles of one size; the last is filled up with its last row, no further than its digits ask for."""
         for start in range(0, len(arrays[0]), size):
             self.calls += 1
-            yield [_filled(array[start : start + size], size) for array in arrays]
+            left = len(arrays[0]) - start
+            enough = next((some for some in self.shorter.get(size, ()) if some >= left), size)
+            yield [_filled(array[start : start + size], enough) for array in arrays]
 
     def _by_tables(self, law: BlendLaw, asks: Sequence[Ask]) -> list[np.ndarray]:
         """Of a blend the tables of all rows are made together; each asker reads off its own."""
         features = [(law.encoder.single(ask.x),) for ask in asks]
 
-        def tables(rows: np.ndarray) -> np.ndarray:
-            return np.stack([law.lines(rows, i) for i in range(law.latents)], axis=1)
+        told = self._in_tiles(lambda rows: _tables_of(law, rows), features)
+        return [_read(law, ask, lines) for ask, lines in zip(asks, told, strict=True)]
 
-        return [_read(law, ask, lines) for ask, lines in zip(asks, self._in_tiles(tables, features), strict=True)]
+
+def _tables_of(law: BlendLaw, rows: np.ndarray) -> Float[np.ndarray, "rows targets 2 points"]:
+    return np.stack([law.lines(rows, i) for i in range(law.latents)], axis=1)
 
 
 def _read(law: BlendLaw, ask: Ask, lines: Float[np.ndarray, "rows targets 2 points"]) -> np.ndarray:

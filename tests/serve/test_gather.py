@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any
@@ -67,6 +68,52 @@ def test_those_at_work_are_waited_for_and_nobody_else() -> None:
         list(pool.map(ask, range(8)))
     assert sum(calls) == 9 and max(calls) > 1
     gatherer.close()
+
+
+def test_whoever_is_alone_is_answered_in_its_own_thread() -> None:
+    """And those who come meanwhile are answered together, once that is done."""
+    threads: list[str] = []
+    inside, go_on, calls = threading.Event(), threading.Event(), []
+
+    class Slow(Together):
+        def answer(self, asks: Any) -> Any:
+            threads.append(threading.current_thread().name)
+            if len(threads) == 1:
+                inside.set()
+                go_on.wait(30)
+            return super().answer(asks)
+
+    gatherer = Gatherer(Slow(plant_twin().law), 32, calls.append)
+    one = Ask("push", np.ones((1, 4)), np.zeros((1, 1, 3)))
+
+    def ask() -> Any:
+        with gatherer.at_work():
+            return gatherer.ask(one)
+
+    with ThreadPoolExecutor(4, thread_name_prefix="asker") as pool:
+        first = pool.submit(ask)
+        assert inside.wait(30)
+        others = [pool.submit(ask) for _ in range(3)]
+        while len(gatherer._waiting) < 3:
+            time.sleep(0.001)
+        go_on.set()
+        assert all(np.array_equal(other.result(30), first.result(30)) for other in others)
+    assert calls == [1, 3] and threads[0].startswith("asker") and threads[1] == "forebear-gather"
+    gatherer.close()
+
+
+def test_what_goes_wrong_for_whoever_is_alone_stops_nobody_else() -> None:
+    class Fails(Together):
+        def answer(self, asks: Any) -> Any:
+            raise InputError("no")
+
+    gatherer = Gatherer(Fails(plant_twin().law), 32)
+    for _ in range(2):
+        with gatherer.at_work(), pytest.raises(InputError, match="no"):
+            gatherer.ask(Ask("push", np.ones((1, 4)), np.zeros((1, 1, 3))))
+    gatherer.close()
+    gatherer._thread.join(10)
+    assert not gatherer._thread.is_alive()
 
 
 def test_at_most_so_many_are_answered_in_one_call() -> None:

@@ -11,11 +11,12 @@ import pytest
 from studios import table
 
 import forebear as fb
-from forebear.api.asked import FILE, asked_of, call, command_line
+from forebear.api.asked import FILE, TRAJECTORY, asked_of, call, command_line
+from forebear.cli import main
 from forebear.cli.discovering import ColumnRoles, arguments_of
 from forebear.data.source import open_frame
 from forebear.data.survey import Roles, survey
-from forebear.studio.asked import arguments
+from forebear.studio.asked import arguments, data_of, targets_of
 from forebear.studio.runs import DONE, UNFINISHED, Run, Seen, load_run
 
 TINY = {"steps": 5, "width": 4, "depth": 1, "distilled": 40, "folds": 1, "nugget": 1.0, "lengthscale": 1.0}
@@ -42,6 +43,39 @@ def test_a_discovery_of_a_file_says_what_it_was_asked(tmp_path: Path) -> None:
         and run.file == str(tmp_path / "data.csv")
     )
     assert fb.discover(asked.pop("data"), **arguments(asked), out=tmp_path / "run", progress=False).targets == ("y",)
+
+
+@pytest.mark.parametrize(
+    ("past", "options"),
+    [
+        (
+            {"state": ["y"], "action": ["a"], "lags": 1, "missing": "model"},
+            ["--lags", "1", "--state", "y", "--action", "a"],
+        ),
+        (
+            {"state": ["y"], "lags": 0, "missing": "model", "increments": False, "kinds": {"a": "real"}},
+            ["--lags", "0", "--state", "y", "--kind", "a=real", "--next"],
+        ),
+    ],
+)
+def test_a_record_in_time_says_what_it_was_asked(past: dict[str, Any], options: list[str], tmp_path: Path) -> None:
+    """On the command line, too; and asked again it is the same run."""
+    file, out = tmp_path / "data.csv", tmp_path / "run"
+    table().to_csv(file, index=False)
+    words = ["discover", str(file), *options, "--rule", "nsr-jump", "--out", str(out), "--json"]
+    words += [word for name, value in TINY.items() for word in ("--set", f"{name}={value}")]
+    assert main(words) == 0
+    asked = asked_of(out)
+    assert asked is not None and asked[TRAJECTORY] == past
+    data = asked.pop("data")
+    found = fb.discover(
+        data_of(data, asked), **arguments(asked), out=out, progress=False
+    )  # refused if it were another
+    assert list(found.targets) == targets_of(asked)
+    line = command_line(data, asked, str(out))
+    assert line is not None and shlex.split(line)[3 : 3 + len(options)] == options
+    compile(call(data, asked, str(out)), "call", "exec")
+    assert "made = fb.lagged(" in call(data, asked, str(out))
 
 
 def test_a_table_in_memory_or_a_rule_of_ones_own_is_not_written_down(tmp_path: Path) -> None:
@@ -85,6 +119,9 @@ def test_the_command_asks_the_same(tmp_path: Path) -> None:
         {"groups": {"a=b": ["x"]}},
         {"candidates": {"y": ["x"]}},
         {"targets": ["a\nb"]},
+        {"kinds": {"a=b": "category"}},
+        {"trajectory": {"state": ["x"], "lags": 1}},  # there gaps are part of the model in both steps
+        {"trajectory": {"state": ["x"], "lags": 1, "missing": "model"}, "periodic": {"x_0": 1.0}},
     ],
 )
 def test_what_the_command_line_cannot_say_python_can(asked: dict[str, Any]) -> None:

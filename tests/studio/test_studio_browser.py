@@ -302,3 +302,78 @@ def test_a_restarted_server_is_told(tmp_path: Path) -> None:
         up.kill()
         browser.wait("!document.getElementById('trouble').hidden", 30)
         assert "does not answer" in browser.run("document.getElementById('trouble').textContent")
+
+
+def test_a_number_becomes_a_label_and_a_text_a_number(page: Browser, up: Running) -> None:
+    data = table()
+    data["code"], data["size"] = [3, 1, 2, 3] * 100, ["1.5", "2", "x", "3"] * 100
+    data["flag"] = ["1", "2", "3", "B"] * 100
+    data.to_csv(up.folder / "codes.csv", index=False)
+    go(page, "columns?file=codes.csv")
+    page.wait("document.querySelector('.ask select')", 60)
+    put(page, ".ask select", "y")
+    put(page, "[aria-label='Kind of code']", "category")
+    page.wait("document.querySelector('table.columns').textContent.includes('3, 1, 2')", 60)
+    put(page, "[aria-label='Kind of size']", "real")
+    page.wait("document.querySelector('.problems li')?.textContent.includes(\"it holds 'x' in row 3\")", 60)
+    put(page, "[aria-label='Kind of size']", "")
+    # A column that could not be used as it is can be used as labels.
+    page.wait("document.querySelector('.problems li')?.textContent.includes('text among its numbers')", 60)
+    put(page, "[aria-label='Kind of flag']", "category")
+    put(page, "[aria-label='Use size as']", "out")
+    set_up(page, "y")
+    name = start(page)
+    assert up.ended(name)["state"] == "done"
+    assert up.get(f"/api/runs/{name}")["asked"]["exclude"] == ["size"]
+    assert up.get(f"/api/runs/{name}")["asked"]["kinds"] == {"code": "category", "flag": "category"}
+    # And back into the table, as it was.
+    go(page, f"columns?file=codes.csv&again={name}")
+    page.wait("document.querySelector(\"[aria-label='Kind of code']\")?.value === 'category'", 60)
+
+
+def test_a_record_in_time(page: Browser, up: Running) -> None:
+    go(page, "columns?file=hostile.csv")
+    page.wait("document.querySelector('.ask select')", 60)
+    put(page, "#rows", "trajectory")
+    page.wait("document.querySelector('[aria-label=\"Use a as\"] option[value=target]').textContent.includes('next')")
+    put(page, "[aria-label='Use c as']", "out")
+    put(page, "[aria-label='Use s as']", "out")
+    set_up(page, "y")
+    name = start(page)
+    run = up.ended(name)
+    assert run["targets"] == ["d_y"]
+    past = up.get(f"/api/runs/{name}")["asked"]["trajectory"]
+    assert past == {"state": ["y"], "action": ["a", HOSTILE_INPUT], "lags": 3, "missing": "model"}
+    go(page, f"columns?file=hostile.csv&again={name}")
+    page.wait("document.querySelector('#rows')?.value === 'trajectory'", 60)
+    uses = "[...document.querySelectorAll('[aria-label$=\" as\"]')].map((box) => box.value)"
+    page.wait(f"{uses}.join() === 'input,input,out,target,out'", 60)
+
+
+def test_a_run_is_deleted_after_a_question(page: Browser, up: Running) -> None:
+    names = [up.start("hostile.csv", {**QUICK, "candidates": ["a", "c"], "seed": seed}) for seed in (5, 6)]
+    for name in names:
+        up.ended(name)
+    go(page, "runs")
+    button = f"document.getElementById({json.dumps('delete-' + names[0])})"
+    page.wait(button, 30)
+    page.run(f"{button}.click()")
+    assert "for good" in page.run("document.querySelector('.sure').textContent")
+    assert page.run("document.activeElement.textContent") == "Yes, delete it"
+    press(page, "Keep it")
+    assert page.run(f"document.activeElement === {button}")
+    page.run(f"{button}.click()")
+    press(page, "Yes, delete it")
+    page.wait(f"!{button} && !document.querySelector('.sure')", 30)
+    assert up.server.ask(f"/api/runs/{names[0]}").status == 404
+    # On the page of the run itself, too; and another name before that.
+    go(page, f"run/{names[1]}")
+    page.wait("document.querySelector('.keeping')", 30)
+    page.run("document.querySelector('.keeping').open = true")
+    put(page, "#name", "Line 2 <b>")
+    press(page, "Rename")
+    page.wait("document.querySelector('main .muted').textContent.includes('Line 2 <b>')", 30)
+    page.run("document.querySelector('.keeping').open = true")
+    press(page, "Delete this run")
+    press(page, "Yes, delete it")
+    page.wait("document.querySelector('h1').textContent === 'There is no such run'", 30)

@@ -12,6 +12,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -42,13 +43,13 @@ def find_browser() -> str | None:
 class Browser:
     """One page in one browser; closed at the end of the `with`."""
 
-    def __init__(self, binary: str, width: int = 1280, height: int = 900):
+    def __init__(self, binary: str, width: int = 1280, height: int = 900, more: Sequence[str] = ()):
         self._folder = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
         commands_read, self._commands = os.pipe()
         self._answers, answers_write = os.pipe()
         flags = ["--headless=new", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--no-first-run"]
         flags += ["--disable-dev-shm-usage", "--disable-extensions", "--mute-audio", "--remote-debugging-pipe"]
-        flags += [f"--user-data-dir={self._folder.name}", f"--window-size={width},{height}", "about:blank"]
+        flags += [f"--user-data-dir={self._folder.name}", f"--window-size={width},{height}", *more, "about:blank"]
         self._process = subprocess.Popen(
             [sys.executable, "-c", _START, str(commands_read), str(answers_write), binary, *flags],
             pass_fds=(commands_read, answers_write),

@@ -85,11 +85,17 @@ class Running:
 
 
 @contextmanager
-def studio(folder: Path, *words: str, before: Callable[[], None] | None = None) -> Iterator[Running]:
-    """One that is up, in this folder, until the block is left."""
+def studio(
+    folder: Path, *words: str, before: Callable[[], None] | None = None, path: str | None = None
+) -> Iterator[Running]:
+    """One that is up, in this folder, until the block is left; `path`: where Python looks for modules."""
     command = [sys.executable, "-m", "forebear", "studio", "--no-browser", "--port", "0", *words]
     pipe = subprocess.PIPE
-    process = subprocess.Popen(command, cwd=folder, stdout=pipe, stderr=pipe, text=True, preexec_fn=before)
+    more = {} if path is None else {"PYTHONPATH": path}
+    environment = {**os.environ, **more}
+    process = subprocess.Popen(
+        command, cwd=folder, stdout=pipe, stderr=pipe, text=True, preexec_fn=before, env=environment
+    )
     assert process.stdout is not None and process.stderr is not None
     try:
         found = None

@@ -110,3 +110,24 @@ def test_after_warming_up_nothing_is_compiled(monkeypatch: pytest.MonkeyPatch) -
     big = Ask("push", np.zeros((9_000, 2)), np.zeros((1, 9_000, 2)))
     assert together.answer([big])[0].shape == (1, 9_000, 2)
     assert [f._cached._cache_size() for f in (law_module._push, law_module._pull)] == compiled  # type: ignore[attr-defined]
+
+
+def test_a_tile_of_a_blend_is_cut_short_only_where_no_digit_changes(monkeypatch: pytest.MonkeyPatch) -> None:
+    law = blend().law
+    real, seen = BlendLaw.lines, []
+
+    def lines(self, features, target):
+        seen.append(len(features))
+        # As a library that rounds differently for one row or two.
+        return real(self, features, target) + (1e-12 if len(features) < 3 else 0.0)
+
+    monkeypatch.setattr(BlendLaw, "lines", lines)
+    together = Together(law)
+    together.warm(np.random.default_rng(9).normal(size=(50, 2)))
+    assert together.shorter[8] == (4,)
+    seen.clear()
+    one = Ask("push", np.ones((1, 2)), np.zeros((1, 1, 2)))
+    [alone] = together.answer([one])
+    assert set(seen) == {4}
+    assert all(np.array_equal(told, alone) for told in together.answer([one] * 8))
+    assert set(seen) == {4, 8}

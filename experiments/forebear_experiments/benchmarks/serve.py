@@ -25,6 +25,7 @@ import numpy as np
 import pandas as pd
 
 _DRAWS = 100
+_TURNS = 4
 
 
 class Running(NamedTuple):
@@ -52,6 +53,8 @@ def run(
 ) -> list[dict[str, Any]]:
     """A row for each twin, number of clients and way of computing; then two of overload.
 
+    The two ways take turns, on servers that are both up: what else runs on the machine meets both alike.
+
     Arguments:
         requests: of a setting, at most.
         seconds: of a setting, at most.
@@ -62,11 +65,15 @@ def run(
     with tempfile.TemporaryDirectory() as folder:
         given = {"a": 0.3, "b": -0.2}
         for name, bare in _twins(Path(folder), steps, given).items():
-            for together in (32, 1):
-                with serving(Path(folder) / name, "--together", str(together)) as server:
-                    for count in clients:
-                        told = asyncio.run(_load(server, count, _sample(given, _DRAWS), requests, seconds))
-                        rows.append(_row(name, together, count, told, bare))
+            place, body = Path(folder) / name, _sample(given, _DRAWS)
+            with serving(place, "--together", "32") as one, serving(place, "--together", "1") as other:
+                for count in clients:
+                    told: dict[int, list[Told]] = {32: [], 1: []}
+                    for _ in range(_TURNS):
+                        for together, server in ((32, one), (1, other)):
+                            some = asyncio.run(_load(server, count, body, requests // _TURNS, seconds / _TURNS))
+                            told[together].append(some)
+                    rows += [_row(name, together, count, _joined(turns), bare) for together, turns in told.items()]
         rows += [_overload(Path(folder) / "distilled", queue, overload) for queue in (16, 64)]
     return rows
 
@@ -155,6 +162,12 @@ async def _client(server: Running, body: bytes, count: list[int], end: float) ->
             await asyncio.sleep(0.05)
     writer.close()
     return found
+
+
+def _joined(turns: Sequence[Told]) -> Told:
+    """All turns as one."""
+    statuses = sum((told.statuses for told in turns), Counter[int]())
+    return Told(np.concatenate([told.seconds for told in turns]), statuses, sum(told.wall for told in turns))
 
 
 def _row(name: str, together: int, clients: int, told: Told, bare: float) -> dict[str, Any]:

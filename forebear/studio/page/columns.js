@@ -2,9 +2,10 @@
 
 import { get, post } from "./api.js";
 import { choice, copyable, el, field, fill, fresh, heading, many, say, steps } from "./dom.js";
-import { MISSING, ROWS, RULES, USES, asked, load, made as restored, save, use, used, usual } from "./settings.js";
+import { CHANGES, IN_TIME, MISSING, ROWS, RULES, USES, USES_IN_TIME, asked, load, made as restored, save, use, used, usual } from "./settings.js";
 
-const AUTO = ["left out", "cannot be used"];
+// A column with cells to be mended is not among them: nobody leaves it out without being told to.
+const AUTO = ["left out"];
 const PAGE = 150;
 
 export function columns(main, { file, again }) {
@@ -36,18 +37,36 @@ export function columns(main, { file, again }) {
     }
     if (mine !== asking || gone) return;
     const before = table;
-    table = { ...content, columns: content.columns.map((column) => ({ ...column, auto: auto(before, column), why: before ? reason(before, column) : column.why })) };
+    table = { ...content, columns: content.columns.map((column) => ({ ...column, auto: auto(before, column), first: firstKind(before, column),
+      why: before ? reason(before, column) : column.why })) };
     if (!before) build();
+    else if (looks(before) !== looks(table)) keepingFocus(redraw);
     conclude();
   }
+
+  // What the table shows of a column, where another kind of it shows something else.
+  const looks = ({ columns: all }) => JSON.stringify(all.map(({ kind: word, range, auto: out, missing }) => [word, range, out, missing]));
+  function keepingFocus(draw) {
+    const again = document.activeElement && document.activeElement.id;
+    draw();
+    if (again && document.getElementById(again)) document.getElementById(again).focus();
+  }
+  const past = () => made.rows === IN_TIME;
+  const uses = () => past() ? USES_IN_TIME : USES;
 
   // The first look, for which nobody has said anything, tells which columns are left out by themselves.
   function auto(before, column) {
     const known = before && before.columns.find(({ name }) => name === column.name);
-    return known ? known.auto : AUTO.includes(column.role);
+    if (!known) return AUTO.includes(column.role);
+    // As another kind it may be of use after all.
+    if (column.kind !== known.kind && !["excluded", "-", "not asked for"].includes(column.role)) return AUTO.includes(column.role);
+    return known.auto;
   }
 
-  const reason = (before, column) => (before.columns.find(({ name }) => name === column.name) || column).why;
+  const firstKind = (before, column) => before ? (before.columns.find(({ name }) => name === column.name) || column).first : column.kind;
+
+  const reason = (before, column) => column.why && AUTO.includes(column.role) ? column.why
+    : (before.columns.find(({ name }) => name === column.name) || column).why;
 
   function failed(error) {
     title.textContent = "This table cannot be read";
@@ -82,6 +101,7 @@ export function columns(main, { file, again }) {
       changed(true);
     }, { class: "wide" });
     parts.target = box;
+    parts.options = options;
     return el("section", { class: "ask", "aria-label": "Target" }, field("Explain", box,
       "The target. For several, use the column “Use as” below."));
   }
@@ -92,6 +112,7 @@ export function columns(main, { file, again }) {
     const rows = el("tbody", {});
     const told = el("span", { class: "muted", role: "status" });
     const grouping = el("input", { type: "checkbox", id: fresh("groups"), checked: Object.keys(made.groups).length > 0 });
+    const groups = el("label", { class: "check" }, grouping, "groups that are kept or removed together");
     const grid = el("table", { class: "columns" });
     const more = el("button", { type: "button" }, "Show more");
     let most = PAGE;
@@ -102,11 +123,13 @@ export function columns(main, { file, again }) {
     redraw = () => {
       const found = matching();
       fill(rows, found.slice(0, most).map((column) => line(column, grouping.checked)));
-      fill(grid.tHead.rows[0], ["Column", "Kind", "Missing", "Values", "Use as", grouping.checked && "Group"]
+      fill(grid.tHead.rows[0], ["Column", "Kind", "Missing", "Values", "Use as", grouping.checked && !past() && "Group"]
         .filter(Boolean).map((text) => el("th", { scope: "col", class: text === "Missing" ? "" : "left" }, text)));
       told.textContent = found.length < table.columns.length ? `${found.length} of ${table.columns.length}` : "";
       more.hidden = found.length <= most;
+      groups.hidden = past();  // there each step is one
       const target = Object.keys(made.uses).filter((name) => made.uses[name] === "target");
+      fill(parts.target, parts.options().map(([key, text]) => el("option", { value: key }, text)));
       parts.target.value = target.length === 1 ? target[0] : "";
       parts.target.options[0].textContent = target.length > 1 ? `${target.length} targets, chosen below` : "choose a column";
     };
@@ -130,7 +153,7 @@ export function columns(main, { file, again }) {
     return el("section", { "aria-labelledby": "columns-title" }, el("h2", { id: "columns-title" }, "Columns"),
       el("div", { class: "finder" }, table.columns.length > 12 && search, told,
         table.columns.length > 12 && [all("out", "Leave out all shown"), all("input", "Use all shown")],
-        el("label", { class: "check" }, grouping, "groups that are kept or removed together")),
+        groups),
       el("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "Columns of the table" }, grid), more);
   }
 
@@ -138,31 +161,37 @@ export function columns(main, { file, again }) {
     const now = used(made, column);
     const changeUse = (value) => {
       use(made, column.name, value, usual(column));
-      const again = document.activeElement && document.activeElement.id;
-      redraw();
-      if (again && document.getElementById(again)) document.getElementById(again).focus();
+      keepingFocus(redraw);
       changed();
     };
     const place = table.columns.indexOf(column);
     const row = el("tr", { class: now === "target" ? "is-target" : ["out"].includes(now) ? "is-out" : "" },
       el("th", { scope: "row", class: "left name" }, column.name),
-      el("td", { class: "left", "data-label": "Kind" }, kind(column)),
+      el("td", { class: "left", "data-label": "Kind" }, kind(column, place)),
       el("td", { "data-label": "Missing" }, column.missing ? column.missing.toLocaleString("en-US") : ""),
       el("td", { class: "left values", "data-label": "Values" }, column.range,
         column.copy_of && el("span", { class: "muted block" }, `a copy of ${column.copy_of}`)),
-      el("td", { class: "left", "data-label": "Use as" }, choice(USES, now, changeUse,
+      el("td", { class: "left", "data-label": "Use as" }, choice(uses(), now, changeUse,
         { id: `use-${place}`, "aria-label": `Use ${column.name} as` }),
         column.auto && now === "out" && el("span", { class: "muted block" }, column.why)));
-    if (grouped) row.append(el("td", { class: "left", "data-label": "Group" }, now === "input" &&
+    if (grouped && !past()) row.append(el("td", { class: "left", "data-label": "Group" }, now === "input" &&
       el("input", { type: "text", class: "text short", value: made.groups[column.name] || "",
         "aria-label": `Group of ${column.name}`, onchange: (event) => { made.groups[column.name] = event.target.value; changed(); } })));
     return row;
   }
 
-  // A number may be an angle, which begins anew after its period; labels are what they are.
+  // A number may be an angle, which begins anew after its period, or a label; labels may be numbers that were written as text.
   const WORDS = { real: "number", category: "labels", periodic: "angle", text: "text", timestamp: "time" };
-  function kind(column) {
-    if (!["real", "periodic"].includes(column.kind) || column.auto) return WORDS[column.kind] || column.kind;
+  function kind(column, place) {
+    const labelled = ["category", "text"].includes(column.first);
+    if (!labelled && !["real", "periodic"].includes(column.first)) return WORDS[column.kind] || column.kind;
+    if (column.auto && !made.kinds[column.name] && (column.first !== "text" || column.why.endsWith("constant"))) return WORDS[column.kind] || column.kind;
+    if (labelled) return choice([["", column.first === "text" ? "text" : "labels"], ["real", "number"],
+      ...column.first === "text" ? [["category", "labels"]] : []], made.kinds[column.name] || "", (value) => {
+      if (value) made.kinds[column.name] = value;
+      else delete made.kinds[column.name];
+      changed();
+    }, { id: `kind-${place}`, "aria-label": `Kind of ${column.name}` });
     const period = el("input", { type: "text", inputmode: "decimal", class: "text short", "aria-label": `Period of ${column.name}`,
       value: made.periods[column.name] || "360", onchange: (event) => {
         const value = Number(event.target.value.replace(",", "."));
@@ -171,22 +200,37 @@ export function columns(main, { file, again }) {
       } });
     const turn = el("span", { class: "turn" }, "of", period);
     turn.hidden = !made.periods[column.name];
-    return [choice([["real", "number"], ["periodic", "angle"]], made.periods[column.name] ? "periodic" : "real", (value) => {
+    const said = made.periods[column.name] ? "periodic" : made.kinds[column.name] === "category" ? "category" : "real";
+    return [choice([["real", "number"], ["category", "labels"], ["periodic", "angle"]], said, (value) => {
+      delete made.periods[column.name];
+      delete made.kinds[column.name];
       if (value === "periodic") made.periods[column.name] = Number(period.value) || 360;
-      else delete made.periods[column.name];
+      if (value === "category") made.kinds[column.name] = value;
       turn.hidden = value !== "periodic";
       changed();
-    }, { "aria-label": `Kind of ${column.name}` }), turn];
+    }, { id: `kind-${place}`, "aria-label": `Kind of ${column.name}` }), turn];
   }
 
   function how() {
     const whole = (name, least) => el("input", { type: "number", min: least, step: 1, class: "text short", value: made[name],
       onchange: (event) => { made[name] = Math.max(least, Math.round(Number(event.target.value)) || least); changed(); } });
+    const words = (name, placeholder) => el("input", { type: "text", class: "text short", value: made[name], placeholder, spellcheck: "false",
+      onchange: (event) => { made[name] = event.target.value; changed(); } });
+    const inTime = el("div", { class: "fields", hidden: !past() },
+      field("Steps to look back", whole("lags", 0), "0 looks at the present alone. Each step adds every input and state once more."),
+      field("What is explained", choice(CHANGES, made.explain, (value) => { made.explain = value; changed(); }),
+        "From one row to the next of the same episode."),
+      field("How long a step is", words("step", "10 min"), "Only if rows do not come evenly: 10 min, 2 h. Needs a column with the time of the row."),
+      field("How old a value may be", words("tolerance", "a step"), "With a step: older ones count as missing."));
     return el("section", { "aria-labelledby": "rows-title" }, el("h2", { id: "rows-title" }, "Rows"),
       el("div", { class: "fields" },
-        field("How rows hang together", choice(ROWS, made.rows, (value) => { made.rows = value; changed(); }),
-          "A column that tells machines or batches apart is chosen above, as its use."),
-        field("Missing cells", choice(MISSING, made.missing, (value) => { made.missing = value; changed(); }))),
+        field("How rows hang together", choice(ROWS, made.rows, (value) => {
+          made.rows = value;
+          inTime.hidden = !past();
+          redraw();
+          changed();
+        }, { id: "rows" }), "A column that tells machines, batches or episodes apart is chosen above, as its use."),
+        field("Missing cells", choice(MISSING, made.missing, (value) => { made.missing = value; changed(); }))), inTime,
       el("details", {}, el("summary", {}, "More options"), el("div", { class: "fields" },
         field("Independent repeats", whole("runs", 1), "Several say how often each input is chosen; each takes as long again."),
         field("Seed", whole("seed", 0), "The same seed gives the same result."),
@@ -243,14 +287,18 @@ export function columns(main, { file, again }) {
       } catch { /* the run is gone: begin afresh */ }
     }
     const kept = made;
-    made = { ...restored({}), periods: {}, uses: {} };
+    made = restored({});
     await check();
     made = kept;
     if (!table || gone) return;
     for (const name of Object.keys(made.uses)) if (!table.columns.some((column) => column.name === name)) delete made.uses[name];
+    if (made.named && Object.keys(made.uses).length) for (const column of table.columns) {
+      if (!made.uses[column.name] && !column.auto) made.uses[column.name] = "out";
+    }
+    delete made.named;
     redraw();
     build();
-    if (Object.keys(made.uses).length || made.settings || Object.keys(made.periods).length) await check();
+    if (Object.keys(made.uses).length || made.settings || Object.keys(made.periods).length || Object.keys(made.kinds).length || past()) await check();
     else conclude();
   }
   first();

@@ -23,8 +23,9 @@ function hear(event) {
     known = true;
   }
   if (message.run) runs.set(message.run.id, message.run);
+  if (message.gone) runs.delete(message.gone);
   trouble(message.trouble || "");
-  for (const listener of [...listeners]) listener(message.run ? message.run.id : null);
+  for (const listener of [...listeners]) listener(message.run ? message.run.id : message.gone || null);
 }
 
 function open() {

@@ -1,9 +1,9 @@
 // One run: how far it is, and when it is done the report, its files, and how to do it again.
 
 import { get, post } from "./api.js";
-import { copyable, el, fill, heading, lasted, many, say, steps, when } from "./dom.js";
+import { copyable, el, field, fill, heading, lasted, many, say, steps, when } from "./dom.js";
 import * as live from "./live.js";
-import { answer } from "./runs.js";
+import { answer, deletable, question } from "./runs.js";
 
 export function run(main, parameters, id) {
   let gone = false;
@@ -21,7 +21,7 @@ export function run(main, parameters, id) {
       if (live.ready()) fill(view, heading("There is no such run"), el("p", {}, el("a", { href: "#/runs" }, "All runs")));
       return;
     }
-    const kind = now.state === "done" ? `done ${now.reported}` : now.state;
+    const kind = `${now.state} ${now.reported} ${now.name}`;
     if (kind !== shown) {
       shown = kind;
       const again = document.activeElement === document.body || !main.contains(document.activeElement);
@@ -45,6 +45,36 @@ export function run(main, parameters, id) {
     } finally { event.target.disabled = false; }
   } }, text);
   const notes = (now) => now.notes.length > 0 && [el("h2", {}, "Notes"), el("ul", { class: "why" }, now.notes.map((note) => el("li", {}, note)))];
+
+  // Another name, and the end of it.
+  function keeping(now) {
+    const box = el("input", { type: "text", class: "text", maxlength: 120, value: now.name, id: "name" });
+    const name = el("form", { class: "path", onsubmit: async (event) => {
+      event.preventDefault();
+      wrong.hidden = true;
+      try {
+        await post(`${path}/name`, { name: box.value });
+        say("Renamed");
+      } catch (error) {
+        wrong.textContent = error.message;
+        wrong.hidden = false;
+      }
+    } }, field("Name", box), el("button", {}, "Rename"));
+    const place = el("div", { class: "buttons" });
+    const ask = () => {
+      const sure = question(live.runs.get(id) || now, begin, wrong);
+      fill(place, sure);
+      sure.querySelector("button").focus();
+    };
+    const begin = (event) => {
+      const button = el("button", { type: "button", onclick: ask }, "Delete this run");
+      fill(place, button);
+      if (event) button.focus();
+    };
+    if (deletable(now)) begin();
+    else fill(place, el("p", { class: "muted" }, now.own ? "" : `This run lies in ${now.folder}: it is not the studio's to delete.`));
+    return el("details", { class: "keeping" }, el("summary", {}, "Rename or delete"), name, place);
+  }
 
   function underway(now) {
     const stages = el("ol", { class: "stages" });
@@ -92,7 +122,7 @@ export function run(main, parameters, id) {
     const go = act("Go on", () => post(`${path}/go-on`, {}), { class: "primary" });
     fill(view, steps(2), heading(said), el("p", { class: "muted" }, `${title(now)}, ${now.name}, begun ${when(now.created)}`),
       now.error && el("p", { class: "wrong", role: "alert" }, now.error),
-      el("p", {}, "What was done is kept in its folder: it goes on from there."), el("p", { class: "buttons" }, go, " ", again(now)), wrong, notes(now));
+      el("p", {}, "What was done is kept in its folder: it goes on from there."), el("p", { class: "buttons" }, go, " ", again(now)), wrong, notes(now), keeping(now));
     return {};
   }
 
@@ -106,7 +136,7 @@ export function run(main, parameters, id) {
       now.seconds ? `, searched for ${lasted(now.seconds)}` : ""), results, wrong,
       now.reported ? [el("div", { class: "bar" }, el("h2", {}, "Report"), el("a", { href: `${path}/report`, target: "_blank", rel: "noopener" }, "Open in a tab of its own")), frame]
         : el("p", { class: "buttons" }, act("Write the report", () => post(`${path}/go-on`, {}), { class: "primary" })),
-      el("h2", {}, "Take away"), downloads, el("h2", {}, "Do it again"), el("p", { class: "buttons" }, again(now)), repeat, notes(now));
+      el("h2", {}, "Take away"), downloads, el("h2", {}, "Do it again"), el("p", { class: "buttons" }, again(now)), repeat, notes(now), keeping(now));
     let files = [];
     get(path).then((content) => {
       if (gone) return;
@@ -118,6 +148,10 @@ export function run(main, parameters, id) {
         : el("p", { class: "muted" }, "The command line cannot say these names; Python can."), copyable("In Python", said.call)],
         el("p", { class: "muted" }, `The run is in ${now.folder}: forebear report, sample, export and monitor take this folder.`));
     }).catch((error) => { wrong.textContent = error.message; wrong.hidden = false; });
+    // A twin that the report did not need has to be fitted first, which takes as long as the search.
+    const under = ({ maker, making }, name) => maker?.phase === name
+      ? maker.stage ? `${maker.stage}, ${Math.round(100 * maker.share)}%${maker.left ? `: ${maker.left}` : ""}` : "Starting …"
+      : making[0] === name ? "Starting …" : "Waits for the file before it.";
     const list = () => {
       const at = live.runs.get(id) || now;
       fill(downloads, files.map(({ name, label, about }) => {
@@ -127,7 +161,7 @@ export function run(main, parameters, id) {
           : el("button", { type: "button", disabled: making, "data-file": name, onclick: () => post(`${path}/files`, { file: name })
             .catch((error) => { wrong.textContent = error.message; wrong.hidden = false; }) }, making ? "Making …" : "Make");
         return el("li", {}, el("div", {}, el("p", { class: "title" }, label, el("span", { class: "muted" }, ` ${name}`)),
-          el("p", { class: "muted" }, about), at.unmade[name] && el("p", { class: "wrong small", role: "alert" }, at.unmade[name])), button);
+          el("p", { class: "muted" }, about), making && el("p", { class: "muted", "data-making": name }, under(at, name)), at.unmade[name] && el("p", { class: "wrong small", role: "alert" }, at.unmade[name])), button);
       }));
     };
     let before = [];
