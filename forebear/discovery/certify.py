@@ -246,12 +246,12 @@ def _certificate(
     tester, settings = tests.tester, tests.tester.settings
     candidates = list(tester.question.candidates)
     evidence = tests.examine(best)
-    others = _others(tests, best, ends, scored_structure(tests, flow))
+    halves = None if flow.fresh else cross_check(tests, best, flow.structure.take(flow.tested_rows))
+    others = _others(tests, best, ends, () if halves is None else halves.chosen, scored_structure(tests, flow))
     kept, rows = tuple(candidate for candidate in candidates if candidate in best), tester.rows_of(best)
     results = _results(tests, best)
     needed, classes = {candidate: results[candidate] for candidate in kept}, _classes(candidates, best, others)
     exchanged = _exchanged(candidates, best, others)
-    halves = None if flow.fresh else cross_check(tests, best, flow.structure.take(flow.tested_rows))
     fresh_p = {c: result.p_value for c, result in results.items()} if halves is None else halves.p_values
     return Certificate(
         kept,
@@ -321,11 +321,17 @@ _FLOWS_DIFFER = 0.02
 
 
 def _others(
-    tests: SetTests, best: frozenset[str], ends: Sequence[frozenset[str]], structure: RowStructure
+    tests: SetTests,
+    best: frozenset[str],
+    ends: Sequence[frozenset[str]],
+    halves: Sequence[frozenset[str]],
+    structure: RowStructure,
 ) -> list[frozenset[str]]:
     """Sets that pass and predict as well: other ends of the search, and sets with one kept candidate replaced by one
     that shows when it is gone. A larger one must not predict worse at all; one that holds the whole set and more is
-    no other choice."""
+    no other choice. Where half of the rows alone finds another candidate in place of one, and all rows let that set
+    pass, nobody can tell them apart, whatever a flow prefers."""
+    swapped = [own for own in halves if len(own) == len(best) and len(own - best) == 1]
     tried = list(ends)
     for candidate in sorted(best):
         evidence = tests.examine(best - {candidate})
@@ -333,11 +339,11 @@ def _others(
         tried += [best - {candidate} | {other} for other in shown[:_STAND_INS]]
     return [
         kept
-        for kept in dict.fromkeys(tried)
+        for kept in dict.fromkeys([*tried, *swapped])
         # Scores take less time than the whole test of a set that passes, and rule most of them out.
         if not kept >= best
         and tests.glance(kept).passes
-        and _predicts_as_well(tests, kept, best, structure)
+        and (kept in swapped or _predicts_as_well(tests, kept, best, structure))
         and tests.examine(kept).passes
     ]
 

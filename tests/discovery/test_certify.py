@@ -13,6 +13,7 @@ from forebear.data.question import Question
 from forebear.discovery.action import Action
 from forebear.discovery.certificate import Certificate
 from forebear.discovery.certify import certify_targets
+from forebear.discovery.cross_check import CrossCheck
 from forebear.discovery.dependence import TestResult
 from forebear.discovery.search import SetEvidence
 from forebear.discovery.structure import RowStructure
@@ -82,8 +83,9 @@ def certified(first: Look, closer: Look | None = None, starts: Sequence[str] = (
             fresh=False,
             y=[np.arange(float(ROWS))],
             tested_rows=np.arange(ROWS),
-            table=SimpleNamespace(rows=ROWS),
+            table=SimpleNamespace(rows=ROWS, columns=dict.fromkeys("abc", SimpleNamespace(levels=()))),
         )
+        aside = None
 
         def confirm(self) -> None:
             """There are no other rows."""
@@ -126,6 +128,20 @@ def test_of_two_ends_the_one_that_predicts_better_is_chosen() -> None:
     certificate = certified(Look(either, loss={"a": 1.5, "b": 1.0}), starts=("", "b"))
     # A worse stand-in is none.
     assert certificate.kept == ("b",) and certificate.classes == () and certificate.alternatives == {}
+
+
+def test_what_half_of_the_rows_finds_instead_is_a_stand_in_unless_all_rows_reject_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def halves(*given: Any) -> CrossCheck:
+        return CrossCheck((frozenset("b"), frozenset("a")), {})
+
+    monkeypatch.setattr("forebear.discovery.certify.cross_check", halves)
+    one = certified(Look(either, loss={"a": 1.5, "b": 1.0}), starts=("", "b"))
+    assert one.kept == ("b",) and one.classes == (("b", "a"),) and one.verdict.word == "cannot tell"
+    # A proxy that half of the rows takes for the cause is none: all rows see the cause beside it.
+    sure = certified(Look(lambda kept: {"b"} - kept))
+    assert sure.kept == ("b",) and sure.classes == () and sure.verdict.word == "certified"
 
 
 def test_what_a_flow_prefers_of_two_copies_by_chance_does_not_count() -> None:
