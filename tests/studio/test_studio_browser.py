@@ -233,6 +233,26 @@ def test_two_tabs(page: Browser, up: Running) -> None:
             tab.wait("document.querySelector('main').textContent.includes('cancelled')", 30)
 
 
+def test_a_browser_that_is_closed_and_another_that_comes_back(up: Running) -> None:
+    """A run does not need anybody who looks at it; who comes back finds it, at work or done."""
+    assert BINARY is not None
+    with Browser(BINARY) as first:
+        first.visit(up.url)
+        first.wait("document.querySelector('.entry.file')")
+        choose(first, "plant.csv")
+        set_up(first, "yield [%]")
+        name = start(first)
+    with Browser(BINARY) as second:
+        second.visit(up.url)
+        second.wait("document.querySelector('.entry.file')")
+        go(second, "runs")
+        card = f"[...document.querySelectorAll('.card a')].find((a) => a.hash.endsWith({json.dumps(name)}))"
+        second.wait(card, 30)
+        second.run(f"{card}.click()")
+        finished(second)
+    assert "flow [m³/h]" in up.run(name)["answers"][0]["ancestors"]
+
+
 def test_a_hostile_column_name(page: Browser, up: Running) -> None:
     choose(page, "hostile.csv")
     assert page.run("[...document.querySelectorAll('th.name')].map((th) => th.textContent)") == [
