@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import errno
 import json
 import os
@@ -54,36 +53,6 @@ def scratch_for(place: Path) -> Path:
     True
     """
     return place.with_name(f".{place.name}.{secrets.token_hex(4)}{SCRATCH}")
-
-
-def exchanged(first: Path, second: Path) -> bool:
-    """Let two folders change places in one step, so that nobody ever sees one of them missing; False, and nothing is
-    done, where the system or its disk has no such step.
-
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     pair = [Path(folder) / name for name in ("a", "b")]
-    ...     for one in pair:
-    ...         write_json(one / f"{one.name}.json", {})
-    ...     done = exchanged(*pair)
-    ...     (pair[0] / "b.json").exists() == done
-    True
-    """
-    library = ctypes.CDLL(None, use_errno=True) if os.name == "posix" else None
-    names = [os.fsencode(first), os.fsencode(second)]
-    if hasattr(library, "renameat2"):  # Linux; 2 is RENAME_EXCHANGE
-        done = library.renameat2(_HERE, names[0], _HERE, names[1], 2)
-    elif hasattr(library, "renamex_np"):  # macOS; 2 is RENAME_SWAP
-        done = library.renamex_np(names[0], names[1], 2)
-    else:
-        return False
-    if done == 0:
-        _settle(first.parent)
-    return done == 0
-
-
-_HERE = -100
-"""AT_FDCWD: names are those of the current folder"""
 
 
 def check_output(

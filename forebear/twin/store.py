@@ -13,7 +13,7 @@ import numpy as np
 from forebear.errors import InputError
 from forebear.flow.samplers import SAMPLERS
 from forebear.storage.arrays import save_arrays
-from forebear.storage.files import exchanged, read_json, scratch_for, write_json
+from forebear.storage.files import read_json, scratch_for, write_json
 from forebear.storage.records import to_record
 from forebear.twin.blend import BlendLaw
 from forebear.twin.blend_store import blend_arrays, blend_records
@@ -32,8 +32,8 @@ TABLES = ("values", "low", "high", "shift")
 
 
 def save_twin(twin: Twin, folder: str | Path, made: Any = None) -> None:
-    """Write the twin beside the folder, then let both change places: the folder never holds half a twin, and on Linux
-    and macOS it is never without one.
+    """Write the twin beside the folder, then rename: the folder never holds half a twin. Where it holds one version
+    already, there is a moment without any between two renames.
 
     A twin that has learned on becomes the next version of the one that is there, as does any twin where there are
     versions already. `made`, plain lists and numbers, tells what it was made from; `made_from` reads it back.
@@ -56,9 +56,6 @@ def save_twin(twin: Twin, folder: str | Path, made: Any = None) -> None:
         if later:
             add_version(place, scratch)
             return
-        if place.is_dir() and exchanged(scratch, place):
-            return
-        # Where the system cannot do it in one step there is a moment without a twin.
         if place.is_dir():
             os.replace(place, scratch / "before")
         os.replace(scratch, place)
