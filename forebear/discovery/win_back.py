@@ -70,12 +70,18 @@ _MOST_SUSPECTED = 6
 
 def _add_the_suspected(searched: Searched, number: int, best: list[frozenset[str]], costs: list[Cost]) -> None:
     """Let in removed candidates, those with the smallest p-values first, until pruning no longer seems to cost more
-    than the margin allows; none if that takes too many. Changes `best` and `costs`."""
+    than the margin allows; none if that takes too many. What is surely there and too weak to matter, as the settings
+    have it, stays out. Changes `best` and `costs`."""
     tests, kept = searched.tests[number], best[number]
-    removed = sorted(tests.examine(kept).tests.items(), key=lambda item: item[1].p_value)[:_MOST_SUSPECTED]
-    sets = [kept.union(name for name, _ in removed[: count + 1]) for count in range(len(removed))]
+    evidence, tester = tests.examine(kept), tests.tester
+    removed = [
+        name
+        for name in sorted(evidence.tests, key=lambda name: evidence.tests[name].p_value)
+        if not negligible(evidence, name, tester.settings, tester.level)
+    ][:_MOST_SUSPECTED]
+    sets = [kept.union(removed[: count + 1]) for count in range(len(removed))]
     for own, cost in zip(sets, _dedicated(searched, [number] * len(sets), sets), strict=True):
-        if not cost.matters(tests.tester.settings.margin):
+        if not cost.matters(tester.settings.margin):
             return _settle(searched, number, own, cost, best, costs)
 
 

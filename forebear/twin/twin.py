@@ -343,8 +343,8 @@ class Twin:
         >>> rng = np.random.default_rng(0)
         >>> load = rng.normal(size=400)
         >>> table = {"load": load, "y": load + rng.normal(size=400)}
-        >>> found = fb.discover(table, "y", seed=0, progress=False)
-        >>> step = found.twin(law="flow", steps=50).distil(rows=256, steps=50).stepper()
+        >>> found = fb.discover(table, "y", rule=lambda path: ["load"], steps=20, distilled=40, progress=False)
+        >>> step = found.twin(law="flow", steps=20).distil(rows=256, steps=20).stepper()
         >>> step.inputs, step.targets, step(np.array([1.0]), rng.normal(size=step.latents)).shape
         (('load',), ('y',), (1,))
         """

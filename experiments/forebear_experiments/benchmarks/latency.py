@@ -6,7 +6,7 @@ What is told is the median and the 99th percentile of many calls, each after the
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,12 +16,14 @@ SIZES = ((2, 1), (6, 3))
 """inputs and targets"""
 
 
-def run(calls: int = 5_000, rows: int = 2_000, steps: int = 500) -> list[dict[str, Any]]:
+def run(
+    sizes: Sequence[tuple[int, int]] = SIZES, calls: int = 5_000, rows: int = 2_000, steps: int = 500
+) -> list[dict[str, Any]]:
     """One row per size of the twin: `stepper`, beside the compiled core called from Python, and beside `sample`.
 
     How well the twin is trained does not matter to its speed, so it is trained for `steps` alone.
     """
-    return [_row(inputs, targets, calls, rows, steps) for inputs, targets in SIZES]
+    return [_row(inputs, targets, calls, rows, steps) for inputs, targets in sizes]
 
 
 def _row(inputs: int, targets: int, calls: int, rows: int, steps: int) -> dict[str, Any]:
