@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 # Fitted by least squares, in logarithms, to the seconds of single targets on two cores that are stored in results:
-# bench-pruning.json, bench-size.json and bench-wide.json: 4 to 80 candidates, 300 to 100 million rows.
-_SECONDS, _POWER = 16.0, 0.465
+# bench-pruning.json, bench-size.json and bench-wide.json: 4 to 80 candidates, 300 to 4 million rows.
+_SECONDS, _POWER = 7.7, 0.55
 # What a further target adds to the first: trainings are shared, paths and certificates are not (bench-pipeline.json).
 _FURTHER = 0.6
 # All of those measurements lie within this factor of the fit, either way.
-_EITHER_WAY = 2.0
+_EITHER_WAY = 2.7
 
 
 class Work(NamedTuple):
@@ -54,8 +54,8 @@ def estimate(work: Work, done: Sequence[tuple[Work, float]] = ()) -> Seconds:
     """A range; `done`: runs of this machine, with the seconds that they took, which set how fast it is.
 
     >>> round(estimate(Work(10, 1)).low), round(estimate(Work(10, 1)).high)
-    (23, 93)
-    >>> estimate(Work(10, 1), [(Work(10, 1), 420.0)]).low > 200
+    (10, 74)
+    >>> estimate(Work(10, 1), [(Work(10, 1), 420.0)]).low > 150
     True
     """
     ratios = sorted(seconds / usual(past) for past, seconds in done if seconds > 0)

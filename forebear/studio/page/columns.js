@@ -257,7 +257,7 @@ export function columns(main, { file, again }) {
     fill(parts.foot, el("div", { class: "sum", role: "status" }, !target.length ? "Choose a target to go on."
       : problems.length ? "Mend what is in the way to go on."
         : estimate ? [el("strong", {}, `About ${estimate.time}, ${estimate.memory} of memory.`), taken,
-          el("span", { class: "muted block" }, `A rough guess from ${estimate.source}; it may be off by a factor of two or more. The sliders of the report take about as long again.`)]
+          el("span", { class: "muted block" }, `A rough guess from ${estimate.source}; it may be off by a factor of three. The sliders of the report take about as long again.`)]
           : "Looking …"), start);
     parts.begin = start;
     fill(parts.same, el("summary", {}, "The same without this page"),
