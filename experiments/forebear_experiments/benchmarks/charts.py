@@ -167,6 +167,13 @@ CHARTS: Mapping[str, tuple[Panel, ...]] = {
         Panel(_each(_share("exact", "targets")), "share of exact sets", ends=(0, 1)),
         Panel(_level, "share of p-values below 0.05; the bars are where it may lie by chance", mark=0.05),
     ),
+    "latency": (
+        Panel(
+            _several(("ours_s", "stepper"), ("compiled_s", "core, compiled"), ("baseline_s", "sample")),
+            "seconds of a draw",
+            log=True,
+        ),
+    ),
     "size": (Panel(_several(("ours_s", "all of it"), ("read_s", "reading alone")), "seconds", log=True),),
     "wide": (
         Panel(
