@@ -265,14 +265,15 @@ def _check_folds(rows: int, source: str, config: Settings) -> None:
 def _memory(problem: Problem, jobs: Any) -> Memory:
     """The estimate for one process; too much for this machine is refused, for a cluster's workers nobody can tell."""
     flow, distilled = problem.settings.flow, problem.settings.kernel.distilled
+    rows, certificate = problem.batches[0].rows or problem.table.rows, problem.settings.certificate
     size = Size(
-        rows=problem.batches[0].rows or problem.table.rows,
+        rows=rows,
         columns=len(problem.table.columns),
         together=max(len(batch.questions) for batch in problem.batches),
         distilled=distilled,
         dense=dense_rows(),
         side_by_side=max(len(some) for n in range(len(problem.batches)) for some in problem.path_batches(n)),
-        tested=problem.settings.certificate.tested if problem.certified else 0,
+        tested=max(certificate.tested, certificate.rows_of_answer(rows)) if problem.certified else 0,
         width=flow.width,
         depth=flow.depth,
         batch=flow.batch,

@@ -28,9 +28,6 @@ from forebear.flow.subset import SubsetFlow, make_subset_flow, prepare_subset_fl
 _BATCH = 512
 # Targets times candidates from which a GPU tests faster than the host, what it has to compile included.
 _WORTH_COMPILING = 100
-# Rows, in multiples of those that are tested, from which one flow will do.
-_PLENTY = 4
-
 
 # Folds of small tables, and from how many rows on two will do. Of 300 rows, a flow that has seen four fifths, slowly
 # and not for long, has latents whose correlation with the true noise is 0.94 to 0.98 on four laws; half of the rows
@@ -109,9 +106,9 @@ class SharedFlow:
         # Where there are plenty of rows, those that are tested are kept from one flow; otherwise each of several is
         # asked about the rows that it has not seen.
         held_out = fold
-        if table.rows >= _PLENTY * settings.tested:
+        if settings.withholds(table.rows):
             held_out = np.full(table.rows, -1)
-            held_out[order[: settings.tested + min(settings.confirmed, table.rows // 2 - settings.tested)]] = 0
+            held_out[order[: settings.tested + settings.rows_of_answer(table.rows)]] = 0
         level = settings.level / (targets if settings.family == "all" else 1)
         return cls(table, questions, y, settings, encoder, places, owners, order, held_out, structure, level)
 
@@ -134,8 +131,8 @@ class SharedFlow:
         """Rows that the search has not read; all rows where there are too few for that."""
         if not self.fresh:
             return np.arange(self.table.rows)
-        rest = self.order[self.settings.tested : self.settings.tested + self.settings.confirmed]
-        return np.sort(rest[self.held_out[rest] >= 0])
+        first = self.settings.tested
+        return np.sort(self.order[first : first + self.settings.rows_of_answer(self.table.rows)])
 
     def testers(self, seed: int, context: Context = ALONE) -> list[SetTester]:
         """Train the flow of every subset for all targets together, and set up the test of each."""

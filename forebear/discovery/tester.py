@@ -39,6 +39,8 @@ from forebear.storage.checkpoint import Journal
 
 # Rows from which a flow is trained at full length.
 _PLENTY = 2_000
+# Rows, in multiples of those that are tested, from which one flow will do.
+_MANY_TIMES = 4
 
 
 @dataclass(frozen=True)
@@ -80,6 +82,21 @@ class CertificateSettings:
         if self.subset_steps is not None:
             return self.subset_steps
         return round(min(2_000, max(1_000, 700 + 100 * candidates)) * min(1.0, max(0.3, rows / _PLENTY)))
+
+    def withholds(self, rows: int) -> bool:
+        """Whether there are rows enough to keep all that are tested from the training of a single flow."""
+        return rows >= _MANY_TIMES * self.tested
+
+    def rows_of_answer(self, rows: int) -> int:
+        """On how many of so many rows the answer is tested: others than the search has read, where there are enough.
+
+        >>> settings = CertificateSettings()
+        >>> [settings.rows_of_answer(rows) for rows in (5_000, 30_000, 100_000, 10_000_000)]
+        [5000, 20000, 40000, 100000]
+        """
+        if rows < 2 * self.tested:
+            return rows
+        return min(self.confirmed, (rows // 2 if self.withholds(rows) else rows) - self.tested)
 
     def matters(self, result: TestResult) -> bool:
         """Whether an effect is large enough to count, if it is there at all."""
