@@ -7,11 +7,13 @@ import shutil
 import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
+from functools import cached_property
 from typing import Any
 
 import pandas as pd
 
 from forebear.data.cells import CELL
+from forebear.data.copied_rows import copied_rows
 from forebear.data.survey import ColumnUse, Survey
 from forebear.data.weights import effective_rows
 from forebear.errors import listed
@@ -20,6 +22,8 @@ USE_HEAD = ("column", "kind", "missing", "values", "use")
 """of the table that `Checked` prints"""
 _WIDEST = (28, 9, 7, 26)
 _NARROW = 80
+# Rows of a table that are compared with one another, at most: more would take longer than a look should.
+_MOST_COMPARED = 2_000_000
 
 
 @dataclass(frozen=True)
@@ -117,6 +121,25 @@ class Checked:
         """One row per column: kind, role, why, missing, distinct, range, resolution, copy_of, mark."""
         return columns_frame(self.survey.uses)
 
+    @cached_property
+    def copied_rows(self) -> int:
+        """Rows that are copies of others, the same in every column that is used."""
+        found = self.survey
+        if found.table is None or found.table.rows > _MOST_COMPARED:
+            return 0
+        columns, targets = found.table.columns.values(), [question.target for question in found.questions]
+        observation = copied_rows(list(columns), targets)
+        return 0 if observation is None else len(observation) - int(observation.max()) - 1
+
+    @property
+    def tips(self) -> list[str]:
+        """What `discover` will do about rows, and what could be made of some columns, a line each."""
+        tips = _tips(self.survey.uses)
+        if self.copied_rows:
+            told = f"{self.copied_rows:,} rows are copies of others, the same in every column that is used"
+            tips.insert(0, f"{told}: unless rows= says otherwise, each observation counts once.")
+        return tips
+
     def to_dict(self) -> dict[str, Any]:
         """Plain numbers and strings: what `forebear check --json` prints."""
         found = self.survey
@@ -125,6 +148,7 @@ class Checked:
             "rows": found.rows,
             "ok": self.ok,
             "columns": [asdict(use) for use in found.uses],
+            "copied_rows": self.copied_rows,
             "problems": list(self.problems),
             "command": self.command,
         }
@@ -143,7 +167,7 @@ class Checked:
                 told = problem.removeprefix(f"{found.source}: ")
                 lines += textwrap.wrap(f"{number}. {told}", wide, subsequent_indent="   ")
             return "\n".join(lines)
-        tips = [part for tip in _tips(found.uses) for part in textwrap.wrap(tip, wide)]
+        tips = [part for tip in self.tips for part in textwrap.wrap(tip, wide)]
         lines += [*tips, f"Next: {self.command}"]
         return "\n".join(lines)
 
@@ -152,7 +176,8 @@ class Checked:
         rows = "".join(_html_row(use) for use in found.uses)
         head = "".join(f'<th style="{CELL}">{name}</th>' for name in USE_HEAD)
         problems = "".join(f"<li>{html.escape(problem)}</li>" for problem in self.problems)
-        after = f"<p><b>In the way</b></p><ol>{problems}</ol>" if problems else _next_html(self.command)
+        tips = "".join(f"<p>{html.escape(tip)}</p>" for tip in self.tips)
+        after = f"<p><b>In the way</b></p><ol>{problems}</ol>" if problems else tips + _next_html(self.command)
         caption = f"{html.escape(found.source)}: {found.rows:,} rows, {len(found.uses)} columns"
         return f"<p>{caption}</p><table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>{after}"
 

@@ -24,7 +24,7 @@ from forebear.discovery.problem import Aside, Problem, SetAside, make_batches
 from forebear.discovery.screen import AUTO as SCREEN
 from forebear.discovery.screen import check_screen, kept_of, screen_question
 from forebear.discovery.settings import Settings, resolve
-from forebear.discovery.structure import AUTO, RowStructure, declared, judge
+from forebear.discovery.structure import AUTO, RowStructure, declared, doubt_of_copies, judge
 from forebear.errors import InputError, check_whole
 from forebear.flow.sampler import Sampler
 from forebear.flow.samplers import FlowSampler, find_sampler
@@ -196,7 +196,10 @@ def _read(asked: Asked) -> tuple[Table, list[Question], RowStructure, TableUse, 
     told = f"{len(opened.frame):,} of {total:,} rows were drawn at random (seed {asked.seed})." if sampled else ""
     use = TableUse.of(found, table.rows, asked.missing, told, total)
     table, questions, use, aside = _screened(asked, table, questions, use, found.weights)
-    structure = judge(table, questions) if structure is None else structure
+    if structure is None:
+        structure = judge(table, questions)
+    else:
+        structure = replace(structure, doubt=doubt_of_copies(table, questions, structure))
     if found.weights is not None:
         doubt = "; ".join(filter(None, (structure.doubt, doubt_of(found.weights, str(asked.weights)))))
         structure = replace(structure, weights=scaled(found.weights), doubt=doubt)

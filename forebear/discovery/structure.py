@@ -16,6 +16,7 @@ from jaxtyping import Float, Int
 from scipy.special import ndtri
 from scipy.stats import f as f_law
 
+from forebear.data.copied_rows import copied_rows
 from forebear.data.question import Question
 from forebear.data.table import Table
 from forebear.data.weights import scaled
@@ -149,15 +150,55 @@ def judge(table: Table, questions: Sequence[Question]) -> RowStructure:
     """
     if table.rows < _FEWEST:
         return RowStructure()
-    found = _judge_groups(table, questions) or _judge_neighbours(table, questions) or RowStructure()
-    crossed = _crossed(table, questions[0].inputs) if found.kind != INDEPENDENT else None
-    if crossed is not None:
-        found = RowStructure(
-            why=f"a designed experiment: every value of '{crossed}' is there with every setting of the other inputs",
-            doubt=f"{found.why}. The rows were taken as a designed experiment: if some of them share more than the "
-            "inputs say (a machine, a day, a sample), declare that (rows=)",
-        )
+    copies = _judge_copies(table, questions)
+    found = _judge_met(table, questions) if copies is None else _judge_once(table, questions, copies)
     return replace(found, drifting=_drifting(table))
+
+
+def _judge_met(table: Table, questions: Sequence[Question]) -> RowStructure:
+    """Of rows that were met once each: groups, neighbours, or an experiment that was laid out so."""
+    found = _judge_groups(table, questions) or _judge_neighbours(table, questions)
+    if found is None:
+        return RowStructure()
+    crossed = _crossed(table, questions[0].inputs)
+    if crossed is None:
+        return found
+    return RowStructure(
+        why=f"a designed experiment: every value of '{crossed}' is there with every setting of the other inputs",
+        doubt=f"{found.why}. The rows were taken as a designed experiment: if some of them share more than the "
+        "inputs say (a machine, a day, a sample), declare that (rows=)",
+    )
+
+
+def _judge_once(table: Table, questions: Sequence[Question], copies: RowStructure) -> RowStructure:
+    """Where rows are copied: how the observations hang together, if they do, or else the copies of each."""
+    assert copies.groups is not None
+    found = _judge_met(table.take(np.sort(np.unique(copies.groups, return_index=True)[1])), questions)
+    if found.kind == ORDERED:
+        return found
+    return copies if found.groups is None else replace(found, groups=found.groups[copies.groups])
+
+
+def _judge_copies(table: Table, questions: Sequence[Question]) -> RowStructure | None:
+    """Rows that are copies of others make groups: every observation is one."""
+    groups = copied_rows(list(table.columns.values()), [question.target for question in questions])
+    return None if groups is None else RowStructure(GROUPED, groups, why=_copies_told(groups))
+
+
+def _copies_told(groups: np.ndarray) -> str:
+    copies = len(groups) - int(groups.max()) - 1
+    return f"{copies:,} of {len(groups):,} rows are copies of others, the same in every column, and count once"
+
+
+def doubt_of_copies(table: Table, questions: Sequence[Question], structure: RowStructure) -> str:
+    """What copies of rows say against rows that were declared to be independent; empty if nothing."""
+    found = _judge_copies(table, questions) if structure.kind == INDEPENDENT else None
+    if found is None:
+        return ""
+    return (
+        f"{found.why.removesuffix(', and count once')}. Taken as independent, as declared, they make everything look "
+        "surer than it is: leave rows= out, and each observation counts once"
+    )
 
 
 def _crossed(table: Table, inputs: Sequence[str]) -> str | None:

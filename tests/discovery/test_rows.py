@@ -11,9 +11,10 @@ import pandas as pd
 import pytest
 from known import autoregressive
 
+import forebear as fb
 from forebear.data.question import ask
 from forebear.data.table import read_columns
-from forebear.discovery.structure import RowStructure, declared, judge
+from forebear.discovery.structure import RowStructure, declared, doubt_of_copies, judge
 from forebear.errors import InputError
 
 ROWS = 1_000
@@ -221,3 +222,34 @@ def test_a_slip_is_told_in_one_line(rows: Any, told: str) -> None:
     with pytest.raises(InputError) as error:
         declared(rows, frame, "rig.csv")
     assert told in str(error.value) and "\n" not in str(error.value)
+
+
+def test_copies_of_rows_make_groups_and_what_the_observations_share_counts_first() -> None:
+    rng = np.random.default_rng(0)
+    frame = white(rng)
+    found = judged(pd.concat([frame] * 3).sample(frac=1.0, random_state=1))
+    assert found.kind == "grouped" and found.groups is not None and found.groups.max() + 1 == ROWS
+    assert "2,000 of 3,000 rows are copies of others" in found.why
+    # A record in which every value is held for some rows, of something slow: neighbours come before copies.
+    slow = frame.assign(y=frame["x"] + autoregressive(rng, ROWS, 0.9)[0])
+    assert judged(slow.loc[np.repeat(np.arange(ROWS), 3)]).kind == "ordered"
+    assert judged(frame.loc[np.repeat(np.arange(ROWS), 3)]).kind == "grouped"
+
+
+def test_rows_that_were_copied_bring_no_evidence() -> None:
+    """Four times the same 150 rows: taken as 600, nearly every input seemed to matter."""
+    rng = np.random.default_rng(3)
+    frame = pd.DataFrame(rng.normal(size=(150, 4)), columns=list("abcd"))
+    frame["y"] = 1.5 * frame["a"] + rng.normal(size=150)
+    copied = pd.concat([frame] * 4).sample(frac=1.0, random_state=1)
+    found = fb.discover(copied, "y", subset_steps=100)
+    assert found.ancestors["y"] == ("a",) and found.verdicts["y"] == "cannot tell"
+    assert found.rows == "grouped" and "450 of 600 rows" in str(found.settings["rows_why"])
+
+
+def test_rows_declared_independent_that_are_copies_are_doubted() -> None:
+    rng = np.random.default_rng(3)
+    copied = pd.concat([white(rng)] * 2)
+    table = read_columns(copied, "the table", list(copied))
+    doubt = doubt_of_copies(table, ask(list(copied), "the table", targets="y"), RowStructure("independent"))
+    assert "1,000 of 2,000 rows are copies of others" in doubt and "leave rows= out" in doubt
