@@ -16,6 +16,7 @@ from jaxtyping import Float, Int
 from scipy.special import ndtri
 from scipy.stats import f as f_law
 
+from forebear.data.column import Column
 from forebear.data.copied_rows import copied_rows
 from forebear.data.question import Question
 from forebear.data.table import Table
@@ -152,7 +153,9 @@ def judge(table: Table, questions: Sequence[Question]) -> RowStructure:
         return RowStructure()
     copies = _judge_copies(table, questions)
     found = _judge_met(table, questions) if copies is None else _judge_once(table, questions, copies)
-    return replace(found, drifting=_drifting(table))
+    sorted_so = any(_is_sorted(table.columns[question.target]) for question in questions)
+    # What follows the number of the row in a table sorted by a target follows the target.
+    return replace(found, drifting=() if sorted_so and found.kind != ORDERED else _drifting(table))
 
 
 def _judge_met(table: Table, questions: Sequence[Question]) -> RowStructure:
@@ -160,7 +163,7 @@ def _judge_met(table: Table, questions: Sequence[Question]) -> RowStructure:
     found = _judge_groups(table, questions) or _judge_neighbours(table, questions)
     if found is None:
         return RowStructure()
-    crossed = _crossed(table, questions[0].inputs)
+    crossed = _crossed(table, questions[0].inputs) if found.kind != INDEPENDENT else None
     if crossed is None:
         return found
     return RowStructure(
@@ -237,8 +240,7 @@ def _drifting(table: Table) -> tuple[str, ...]:
             continue
         if column.gaps.any():
             column = replace(column, values=column.present)
-        steps = np.diff(column.values)
-        if (steps >= 0).all() or (steps <= 0).all():
+        if _is_sorted(column):
             continue
         ranks = pd.Series(column.values).rank().to_numpy()
         if abs(np.corrcoef(ranks, np.arange(len(ranks)))[0, 1]) > _FOLLOWS:
@@ -254,35 +256,62 @@ class _Scores(NamedTuple):
     freedom: int
 
 
-def _scores(table: Table, questions: Sequence[Question], leave_out: Sequence[str] = ()) -> list[_Scores]:
-    """Of every target, cleared of its inputs but for some."""
+def _scores(table: Table, laws: Sequence[tuple[str, Sequence[str]]]) -> list[_Scores]:
+    """Of the target of every law, cleared of its inputs."""
     clearings: dict[tuple[str, ...], Residualiser] = {}
     found = []
-    for question in questions:
-        inputs = tuple(name for name in question.inputs if name not in leave_out)
+    for target, names in laws:
+        inputs = tuple(names)
         if inputs not in clearings:
             clearings[inputs] = Residualiser([features(table.columns[name]) for name in inputs], table.rows)
         clear = clearings[inputs]
-        ranks = pd.Series(table.columns[question.target].values).rank().to_numpy()
+        ranks = pd.Series(table.columns[target].values).rank().to_numpy()
         known = ~np.isnan(ranks)
         moments = np.zeros((len(ranks), 2))
         moments[known] = latent_features(ndtri((ranks[known] - 0.5) / known.sum()))[:, :2]
-        found.append(_Scores(question.target, clear(moments), table.rows - clear.count))
+        found.append(_Scores(target, clear(moments), table.rows - clear.count))
     return found
 
 
 def _judge_neighbours(table: Table, questions: Sequence[Question]) -> RowStructure | None:
+    """Rows that follow each other, or that were sorted by a target, which says nothing of how they were met."""
     part = table.take(np.arange(min(table.rows, _LOOKED_AT)))
-    for target, values, freedom in _scores(part, questions):
+    sorted_by = [question.target for question in questions if _is_sorted(table.columns[question.target])]
+    targets = {question.target for question in questions}
+    for target, values, freedom in _scores(part, _laws_of_order(questions, sorted_by)):
         spread = np.maximum((values**2).sum(axis=0), 1e-300)
         alike = np.stack([(values[lag:] * values[:-lag]).sum(axis=0) / spread for lag in range(1, _LAGS + 1)])
         if alike.max() > max(_SURE / np.sqrt(freedom), _ALIKE):
             return RowStructure(
                 ORDERED,
-                why=f"neighbouring rows have '{target}' alike beyond what the inputs explain "
+                why=f"neighbouring rows have '{target}' alike beyond what "
+                f"{'the inputs explain' if target in targets else 'the target explains'} "
                 f"(correlation {alike.max():.2f})",
             )
-    return None
+    return RowStructure(why=f"the rows are sorted by '{sorted_by[0]}'") if sorted_by else None
+
+
+def _laws_of_order(questions: Sequence[Question], sorted_by: Sequence[str]) -> list[tuple[str, Sequence[str]]]:
+    """What is to be white in the order of the rows if they do not follow each other: what the inputs leave open of
+    each target. In a table that was sorted by a target this one is in order whatever the rows are; then it is what
+    this target leaves open of each input, and of other targets. An input that is white is as good as shuffled."""
+    laws: dict[tuple[str, Sequence[str]], None] = {}
+    for question in questions:
+        if question.target in sorted_by:
+            laws.update(dict.fromkeys((name, (question.target,)) for name in question.inputs))
+        else:
+            others = [name for name in sorted_by if name not in question.inputs]
+            laws[question.target, (*question.inputs, *others)] = None
+    return list(laws)
+
+
+def _is_sorted(column: Column) -> bool:
+    """Whether rows are in the order of a column: up or down, or one label after another."""
+    values = column.present
+    steps = np.diff(values)
+    if column.levels:
+        return int((steps != 0).sum()) == len(np.unique(values)) - 1
+    return bool((steps >= 0).all() or (steps <= 0).all())
 
 
 def _judge_groups(table: Table, questions: Sequence[Question]) -> RowStructure | None:
@@ -297,7 +326,8 @@ def _judge_groups(table: Table, questions: Sequence[Question]) -> RowStructure |
         mine = [question for question in questions if set(names) & set(question.inputs)]
         plate = features(part.columns[names[0]])[:, : (numbers - 1) // 2]
         of_plate = Residualiser([plate], part.rows, pairs=False)
-        for target, values, _ in _scores(part, mine, leave_out=names):
+        laws = [(question.target, [name for name in question.inputs if name not in names]) for question in mine]
+        for target, values, _ in _scores(part, laws):
             if _between(of_plate(values), own, numbers, of_plate.count) < _SURE_P:
                 shared = " and ".join(f"'{name}'" for name in names[:2])
                 return RowStructure(

@@ -253,3 +253,28 @@ def test_rows_declared_independent_that_are_copies_are_doubted() -> None:
     table = read_columns(copied, "the table", list(copied))
     doubt = doubt_of_copies(table, ask(list(copied), "the table", targets="y"), RowStructure("independent"))
     assert "1,000 of 2,000 rows are copies of others" in doubt and "leave rows= out" in doubt
+
+
+@pytest.mark.parametrize("down", [False, True])
+@pytest.mark.parametrize("make", ["number", "rounded", "labels"])
+def test_a_table_that_was_sorted_by_its_target_is_independent(make: str, down: bool) -> None:
+    """Neighbours are alike in the target whatever the rows are, and so is every input that it follows."""
+    frame = white(np.random.default_rng(0)).assign(other=np.random.default_rng(1).normal(size=ROWS))
+    if make != "number":
+        frame["y"] = frame["y"].round(1) if make == "rounded" else np.where(frame["y"] > 0, "pass", "fail")
+    found = judged(frame.sort_values("y", ascending=not down))
+    assert (found.kind, found.why, found.drifting) == ("independent", "the rows are sorted by 'y'", ())
+
+
+def test_a_target_that_only_grows_beside_slow_inputs_is_a_record() -> None:
+    """Wear that adds up beside a load that wanders: the rows follow each other, and are no sorted table."""
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"load": autoregressive(rng, ROWS, 0.95)[0], "y": np.cumsum(rng.gamma(2.0, size=ROWS))})
+    assert judged(frame).kind == "ordered"
+
+
+def test_other_targets_of_a_sorted_table_are_judged_beyond_the_one_that_it_is_sorted_by() -> None:
+    frame = white(np.random.default_rng(0)).assign(second=lambda f: f["y"] + np.sin(9 * f["x"]))
+    questions = ask(list(frame), "the table", targets=["y", "second"], candidates="x")
+    table = read_columns(frame.sort_values("y"), "the table", list(frame))
+    assert judge(table, questions).kind == "independent"
