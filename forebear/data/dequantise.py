@@ -19,8 +19,9 @@ Kind = Literal["continuous", "lattice", "atoms"]
 KINDS: tuple[Kind, ...] = ("continuous", "lattice", "atoms")
 # A value is an atom when this share of the rows, and this many rows, hold it.
 ATOM_SHARE, ATOM_ROWS = 0.01, 10
-# Beside the atoms there is a continuous part if it has this share of the rows, and this many values.
-REST_SHARE, REST_VALUES = 0.05, 5
+# Beside the atoms there is a continuous part if it has this share of the rows, and this many values; or so many that
+# lie on no grid.
+REST_SHARE, REST_VALUES, REST_OFF_GRID = 0.05, 5, 30
 # Values on a grid are rounded measurements once there are so many different ones. Counts go up in ones, and stay
 # counts for longer.
 ROUNDED_VALUES, COUNTED_VALUES = 30, 500
@@ -162,7 +163,8 @@ def find_atoms(y: np.ndarray, treat: str = "auto") -> Dequantiser:
         return _rounded(values, counts, held, knot, step)
     atoms = held >= max(ATOM_ROWS, ATOM_SHARE * counts.sum())
     rest, distinct = held[~atoms].sum(), int((~atoms).sum())
-    enough = rest >= REST_SHARE * counts.sum() and distinct >= max(rest / 2, REST_VALUES)
+    off_grid = not step and distinct >= REST_OFF_GRID
+    enough = (rest >= REST_SHARE * counts.sum() or off_grid) and distinct >= max(rest / 2, REST_VALUES)
     if treat != "atoms" and not enough:
         return _lattice(values, counts, knot)
     if not atoms.any() or atoms.all():

@@ -43,11 +43,7 @@ class HalfTests:
 
     def __init__(self, tests: SetTests, rows: np.ndarray, structure: RowStructure):
         parts = structure.take(rows).folds(len(rows), 2, np.random.default_rng(len(rows)))
-        self.whole, self.rows = tests, rows
-        self.tests = SetTests(tests.tester.on_rows(rows, parts), latents=self._latents)
-
-    def _latents(self, kept: frozenset[str]) -> np.ndarray:
-        return self.whole.latents(kept)[self.rows]
+        self.tests = SetTests(tests.tester.on_rows(rows, parts), part_of=(tests, rows))
 
     def choose(self) -> frozenset[str]:
         """The set that these rows find alone."""

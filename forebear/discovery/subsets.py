@@ -12,6 +12,7 @@ import numpy as np
 from forebear.data.question import Question
 from forebear.data.scaling import Encoder
 from forebear.data.table import Table
+from forebear.discovery.atoms import atoms_of
 from forebear.discovery.dependence import Features, all_latent_features
 from forebear.discovery.dependence_device import DeviceFeatures
 from forebear.discovery.effective import RowDependence, memory_beyond_inputs, memory_of_column
@@ -228,6 +229,12 @@ class SharedFlow:
             feature += code.width
         return whole
 
+    @cached_property
+    def _atoms(self) -> list[np.ndarray | None]:
+        """Where the atoms of each target lie on its standardised scale."""
+        columns = [self.table.columns[question.target] for question in self.questions]
+        return [atoms_of(column, y) for column, y in zip(columns, self.y, strict=True)]
+
     def _scaled(self, numbers: Sequence[int]) -> np.ndarray:
         """Standardised targets (targets, rows, 1)."""
         return np.stack([(v - v.mean()) / v.std() for v in (self.y[n] for n in numbers)])[:, :, None]
@@ -270,8 +277,9 @@ class SharedFlow:
                 notes=notes,
                 observed=None if self._observed is None else self._observed[rows],
                 weights=structure.weights,
+                atoms=self._atoms[number],
             )
-            for place, question in enumerate(questions)
+            for place, (number, question) in enumerate(zip(numbers, questions, strict=True))
         ]
         return [
             replace(tester, dependence=_dependence(tester, free | fixed, structure))

@@ -15,6 +15,7 @@ from scipy.special import ndtri
 from forebear.data.question import Question
 from forebear.data.weights import mean_of, scaled
 from forebear.discovery.action import Action, action
+from forebear.discovery.atoms import beside, given_no_atom, inside, of_part
 from forebear.discovery.dependence import (
     PLAIN_SHARE,
     Features,
@@ -167,6 +168,8 @@ class SetTester:
     """0 where cells of a candidate are missing; None: nowhere"""
     weights: Float[np.ndarray, " rows"] | None = None
     """how much each row counts, 1 on average; None: all the same"""
+    atoms: Float[np.ndarray, "atoms 2"] | None = None
+    """where the atoms of the target lie, from and to, if most rows are in one: the others are tested apart as well"""
 
     def on(self, kept: frozenset[str]) -> Float[np.ndarray, " candidates"]:
         """The mask of a set, kept inputs included."""
@@ -174,15 +177,23 @@ class SetTester:
         mask[[self.places[candidate] for candidate in (*kept, *self.question.always)]] = 1
         return mask
 
-    def start(self, kept: frozenset[str], z: Float[np.ndarray, " rows"]) -> SetTrial:
-        """Begin the test of a set, from its latents z (rows,): every candidate outside it alone."""
+    def start(
+        self,
+        kept: frozenset[str],
+        z: Float[np.ndarray, " rows"],
+        apart: Float[np.ndarray, " rows"] | None = None,
+    ) -> SetTrial:
+        """Begin the test of a set, from its latents z (rows,): every candidate outside it alone. `apart` are those of
+        the rows outside atoms, by the law given that no atom comes."""
         if kept.issuperset(self.question.candidates):
             return SetTrial(weigh({}, None, self.level, self.settings.matters))
         whole = self._whole(kept)
         if whole is not None:
             # Where an input of the set is missing, others stand in for it: that says nothing about the set.
             enough = len(whole) >= _FEWEST_WHOLE
-            return self._complete(whole).start(kept, z[whole]) if enough else SetTrial(self._untold(kept))
+            if not enough:
+                return SetTrial(self._untold(kept))
+            return self._complete(whole).start(kept, z[whole], None if apart is None else apart[whole])
         test = self._test(kept)
         latents = test.clear(all_latent_features(z))
         unexplained = self.unexplained(kept)
@@ -203,9 +214,20 @@ class SetTester:
                 evidence = weighed(self._with_trees(fixed, kept, latents[:, :LATENT_ORDERS], test))
             return evidence
 
-        tests = {c: in_units(result_of([one]), one.rows, one.plain_tests) for c, one in alone.items()}
+        outside = {} if apart is None else self._outside_atoms(kept, apart)
+        results = {c: beside(result_of([one]), outside.get(c)) for c, one in alone.items()}
+        tests = {c: in_units(result, alone[c].rows, alone[c].plain_tests) for c, result in results.items()}
         fewest, plain = min(one.rows for one in alone.values()), sum(one.plain_tests for one in alone.values())
         return SetTrial(weighed(result_of(alone.values())), pairs_and_trees)
+
+    def _outside_atoms(self, kept: frozenset[str], apart: Float[np.ndarray, " rows"]) -> dict[str, TestResult]:
+        """The test of every candidate on the rows outside the atoms of the target alone, if there are some."""
+        rows = np.flatnonzero(~np.isnan(apart))
+        if len(rows) < _FEWEST_OUTSIDE:
+            return {}
+        test = self.on_rows(rows)._test(kept)
+        found = test.each(test.clear(all_latent_features(apart[rows])))
+        return {name: of_part(result_of([one]), len(rows) / len(apart)) for name, one in found.items()}
 
     def _whole(self, kept: frozenset[str]) -> Int[np.ndarray, " whole"] | None:
         """Rows on which no cell of the set is missing; None: all."""
@@ -379,6 +401,21 @@ class SetTester:
         """Latents (rows,) of the real rows, given the set."""
         return self.flow.latents(self.number, self.x, self.y, self.fold, self._masks(kept))[:, 0]
 
+    def latents_apart(self, kept: frozenset[str], z: Float[np.ndarray, " rows"]) -> np.ndarray | None:
+        """Latents (rows,) of rows outside atoms by the law given the set and that no atom comes, from their latents z
+        by the whole law; NaN inside. None where the target has no atoms, or where most rows are outside them."""
+        if self.atoms is None:
+            return None
+        within = inside(self.y[:, 0], self.atoms)
+        if within.mean() < _MOSTLY_INSIDE or (~within).sum() < _FEWEST_OUTSIDE:
+            return None
+        masks = self._masks(kept)
+        edges = [
+            [self.flow.latents(self.number, self.x, np.full_like(self.y, at), self.fold, masks)[:, 0] for at in atom]
+            for atom in self.atoms
+        ]
+        return np.where(within, np.nan, given_no_atom(z, self.y[:, 0], self.atoms, np.asarray(edges)))
+
     def _masks(self, kept: frozenset[str], rows: np.ndarray | slice = slice(None)) -> np.ndarray:
         """What a law of the set sees: one mask (candidates,), or where cells are missing one for each row."""
         mask = self.on(kept)
@@ -428,6 +465,9 @@ class SetTester:
         return np.where(self._lacking(kept, rows), np.nan, scores)
 
 
+# Rows outside the atoms are tested apart where so many at least are there, and this share of all is in an atom. Where
+# fewer are, a test on all rows sees the others well enough.
+_FEWEST_OUTSIDE, _MOSTLY_INSIDE = 60, 0.5
 # Rows without a gap in a set below which nothing is said of it.
 _FEWEST_WHOLE = 100
 # Rows whose densities are scored, and whose CRPS is, at most; quantiles that a CRPS is an average over.
@@ -437,22 +477,23 @@ _SCORED, _RANKED, _LEVELS = 4_000, 500, 20
 class SetTests:
     """The evidence on sets of one target: each set is tested once, and what a closer look says of it counts.
 
-    The journal holds what was tested before, here or by an earlier process; `latents` gives those of a set, by
-    default as the tester computes them.
+    The journal holds what was tested before, here or by an earlier process. `part_of` are the tests on all rows, and
+    the numbers of these rows among them: latents are then those that all rows have already.
     """
 
     def __init__(
         self,
         tester: SetTester,
         journal: Journal[frozenset[str], SetEvidence] | None = None,
-        latents: Callable[[frozenset[str]], np.ndarray] | None = None,
+        part_of: tuple[SetTests, Int[np.ndarray, " rows"]] | None = None,
     ):
-        self.tester, self._latents_of = tester, tester.latents if latents is None else latents
+        self.tester, self.part_of = tester, part_of
         self.journal = Journal[frozenset[str], SetEvidence]() if journal is None else journal
         self._closer: dict[frozenset[str], SetEvidence] = {}
         self._glances: dict[frozenset[str], SetEvidence] = {}
         self._last: tuple[frozenset[str], SetTrial] | None = None
         self._latents: dict[frozenset[str], np.ndarray] = {}
+        self._apart: dict[frozenset[str], np.ndarray | None] = {}
         self._scores: dict[frozenset[str], np.ndarray] = {}
 
     def examine(self, kept: frozenset[str]) -> SetEvidence:
@@ -474,7 +515,7 @@ class SetTests:
         """The test of a set; the last one is kept, since a set that passes at a glance is examined next."""
         if self._last is None or self._last[0] != kept:
             self._last = None  # it holds much memory
-            self._last = kept, self.tester.start(kept, self.latents(kept))
+            self._last = kept, self.tester.start(kept, self.latents(kept), self.latents_apart(kept))
             self._glances[kept] = self._last[1].glance
         return self._last[1]
 
@@ -495,9 +536,22 @@ class SetTests:
 
     def latents(self, kept: frozenset[str]) -> Float[np.ndarray, " rows"]:
         """Latents (rows,) of the real rows, given the set; computed once."""
+        if self.part_of is not None:
+            whole, rows = self.part_of
+            return whole.latents(kept)[rows]
         if kept not in self._latents:
-            self._latents[kept] = self._latents_of(kept)
+            self._latents[kept] = self.tester.latents(kept)
         return self._latents[kept]
+
+    def latents_apart(self, kept: frozenset[str]) -> Float[np.ndarray, " rows"] | None:
+        """Those of rows outside atoms, see `SetTester.latents_apart`; computed once."""
+        if self.part_of is not None:
+            whole, rows = self.part_of
+            apart = whole.latents_apart(kept)
+            return None if apart is None else apart[rows]
+        if kept not in self._apart:
+            self._apart[kept] = self.tester.latents_apart(kept, self.latents(kept))
+        return self._apart[kept]
 
     def log_scores(self, kept: frozenset[str]) -> Float[np.ndarray, " scored"]:
         """Log densities of the scored rows, given the set; computed once."""

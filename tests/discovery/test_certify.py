@@ -42,7 +42,10 @@ class Look:
     def latents(self, kept: frozenset[str]) -> np.ndarray:
         return np.zeros(1)
 
-    def start(self, kept: frozenset[str], z: np.ndarray) -> SetTrial:
+    def latents_apart(self, kept: frozenset[str], z: np.ndarray) -> None:
+        return None
+
+    def start(self, kept: frozenset[str], z: np.ndarray, apart: None = None) -> SetTrial:
         return SetTrial(self.test(kept, z))
 
     def test(self, kept: frozenset[str], z: np.ndarray) -> SetEvidence:

@@ -36,7 +36,10 @@ class Half:
     def latents(self, kept: frozenset[str]) -> np.ndarray:
         return np.zeros(ROWS)
 
-    def start(self, kept: frozenset[str], z: np.ndarray) -> SetTrial:
+    def latents_apart(self, kept: frozenset[str], z: np.ndarray) -> None:
+        return None
+
+    def start(self, kept: frozenset[str], z: np.ndarray, apart: None = None) -> SetTrial:
         missing = set(self.sees[0]) - kept
         out = {
             name: TestResult(9.0 if name in missing else 1.0, SURE if name in missing else UNSURE, 0.1, 1, (name,))
