@@ -12,7 +12,7 @@ import networkx as nx
 import numpy as np
 import pandas as pd
 
-from forebear.api.by_target import ByTarget
+from forebear.api.by_target import ByTarget, Sentences
 from forebear.api.twins import Twins, fit_recipe, recipe_of, sampler_of
 from forebear.data.cells import few, html_table
 from forebear.data.checked import columns_frame
@@ -429,8 +429,10 @@ class Found:
 
         return fan_charts(self, target, input, given, twin, ax)
 
-    def sentences(self, twin: Twin | None = None) -> dict[str, str]:
+    def sentences(self, twin: Twin | None = None) -> Sentences:
         """For each target what its inputs do to it, with amounts and units: the first sentence of the report.
+
+        A dict by target, which prints as lines and shows itself as paragraphs in a notebook.
 
         Arguments:
             twin: the law to read it off; None takes `twin(joint=False)`, which is fitted if the run does not have it
@@ -447,7 +449,7 @@ class Found:
         """
         from forebear.api.fans import sentences
 
-        return ByTarget(sentences(self, twin))
+        return Sentences(sentences(self, twin))
 
     def _pruning(self, target: str) -> Pruning:
         from forebear.plots.results import Pruning

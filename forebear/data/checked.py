@@ -9,9 +9,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
-from forebear.data.cells import CELL
+from forebear.data.cells import CELL, look
 from forebear.data.survey import ColumnUse, Survey
 from forebear.data.weights import effective_rows
 from forebear.errors import listed
@@ -167,11 +168,20 @@ def cells_of_use(use: ColumnUse) -> tuple[str, str, str, str, str]:
     """The cells of `USE_HEAD` for one column.
 
     >>> cells_of_use(ColumnUse("x", "real", "candidate", "", 3, 40, "0 to 5", 0.5))
-    ('x', 'real', '3', '0 to 5 by 0.5', 'candidate')
+    ('x', 'real', '3', '0 to 5, step 0.5', 'candidate')
     """
-    by = f" by {use.resolution:g}" if use.resolution is not None else ""
+    by = f", step {_plain(use.resolution)}" if use.resolution is not None else ""
     told = f"{use.role}: {use.why}" if use.why else use.role
     return use.name, use.kind, f"{use.missing:,}" if use.missing else "", f"{use.range}{by}", told
+
+
+def _plain(step: float) -> str:
+    """A step as people write it.
+
+    >>> _plain(1e-05), _plain(0.5), _plain(10.0)
+    ('0.00001', '0.5', '10')
+    """
+    return np.format_float_positional(float(f"{step:.6g}"), trim="-")
 
 
 def _grid(uses: Sequence[ColumnUse], width: int) -> list[str]:
@@ -200,9 +210,9 @@ _LOOKS = {"target": "font-weight:bold", "candidate": "", "kept": "", "cannot be 
 
 
 def _html_row(use: ColumnUse) -> str:
-    cells = [html.escape(cell) for cell in cells_of_use(use)]
-    style = f"{CELL};{_LOOKS.get(use.role, 'opacity:0.75')}"
-    return "<tr>" + "".join(f'<td style="{style}">{cell}</td>' for cell in cells) + "</tr>"
+    own = _LOOKS.get(use.role, "opacity:0.75")
+    cells = (f'<td style="{look(cell)};{own}">{html.escape(cell)}</td>' for cell in cells_of_use(use))
+    return f"<tr>{''.join(cells)}</tr>"
 
 
 def _tips(uses: Sequence[ColumnUse]) -> list[str]:

@@ -19,7 +19,7 @@ BENCHES = {
     "selection": "certified selection against the published rule and cheap selectors, fourteen systems (hours)",
     "trust": "exact sets and honest verdicts on 96 kinds of table outside the suite of `selection` (hours)",
     "unseen": "exact sets and honest verdicts on 54 more kinds, by which no rule was chosen (an hour)",
-    "planted": "exact sets where inputs are those of real tables and targets are drawn given two of them (half an hour)",
+    "planted": "exact sets where inputs are of real tables and targets are drawn given two of them (half an hour)",
     "pruning": "held-out scores of pruned and full laws on eight real tables (minutes)",
     "level": "whether reported p-values hold their level: dependent inputs, slow rows, clusters, three sizes (hours)",
     "power": "how many rows four small effects need, beside a test that knows their form (hours)",

@@ -127,7 +127,7 @@ COLUMNS: Mapping[str, str] = {
     "exact": "exact sets",
     "exact_sets": "exact sets",
     "exact_graphs": "exact graphs",
-    "paper_exact": "exact by preset \"paper\"",
+    "paper_exact": 'exact by preset "paper"',
     "nsr_jump_exact": "exact by the published rule",
     "rcit_graph": "graph by RCIT",
     "wrong": "what was wrong",
@@ -345,7 +345,7 @@ OWN_COLUMNS: Mapping[str, Mapping[str, str]] = {
 """the same for benchmarks in which a field means something else"""
 
 READ: Mapping[str, str] = {
-    "constraints": "Trials act in the true system, planning anew at each step; the share of a plan is that of its own "
+    "constraints": "Trials act in the true system and plan anew at each step; the share of a plan is that of its own "
     "trajectories.",
     "stress": "Probabilities are those of an event within one trajectory; errors are relative to the truth.",
     "scores": "Three inputs are needed, so 3 is the best that a rank can be, and a place of 3 says that the needed "
@@ -355,10 +355,10 @@ READ: Mapping[str, str] = {
     "wide": "What is left of the inputs is a share: 1 is all of them.",
     "level": "A share outside its band would be rare by chance.",
     "pruning": "Differences are those of the pruned law less the full one: above 0 pruning costs something.",
-    "twin": "W1 is the Wasserstein-1 distance to the exact law. Draws of that law themselves are as far from it as the "
+    "twin": "W1 is the Wasserstein-1 distance to the exact law. Draws of that law itself are as far from it as the "
     "floor, so that 1 over the floor would be perfect.",
     "surrogate": "W1 is the Wasserstein-1 distance to the exact law.",
-    "twin-ko": "W1 is the Wasserstein-1 distance to the exact law, and the floor is that of draws of this law itself.",
+    "twin-ko": "W1 is the Wasserstein-1 distance to the exact law; the floor is that of draws of this law itself.",
 }
 """what one has to know to read the columns of a benchmark"""
 
