@@ -61,7 +61,7 @@ class TableUse:
             for use in self.columns
         )
         each = " and ".join(f"{len(names):,} candidates of '{target}'" for target, names in list(gone.items())[:3])
-        told = f"A quick look set {each} aside, which no test has seen: found.columns names them."
+        told = f"A quick look set {each} aside, and no set with them was tried: found.columns names them."
         return replace(self, columns=columns, screen=told)
 
     def to_dict(self) -> dict[str, Any]:
