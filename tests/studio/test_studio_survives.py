@@ -218,7 +218,7 @@ def fill(disk: Path, left: int) -> Path:
 
 @pytest.mark.parametrize("left", [0, 20_000, pytest.param(60_000, marks=pytest.mark.slow)])
 def test_a_disk_that_is_full(disk: Path, left: int) -> None:
-    """A real one: an upload, a start or a run that finds no room is told in a line, and goes on when there is some."""
+    """A real one: an upload, a start or a run without room is told in a line, and goes on when there is some."""
     table().to_csv(disk / "data.csv", index=False)
     with studio(disk) as up:
         refused = up.upload("big.csv", b"a,b\n" + b"1.5,2.5\n" * 200_000)
