@@ -97,11 +97,11 @@ class Checked:
     """What is in a table, and what `discover` would do with each column. Prints as a table.
 
     `columns` is a data frame with a row for every column; `problems` are the lines that `discover` would stop with;
-    `ok` says that there are none; `command` goes on from here.
+    `ok` says that there are none; `command` goes on from here, and `call` does so in Python.
     """
 
-    def __init__(self, found: Survey, command: str):
-        self.survey, self.command = found, command
+    def __init__(self, found: Survey, command: str, call: str):
+        self.survey, self.command, self.call = found, command, call
 
     @property
     def ok(self) -> bool:
@@ -153,9 +153,13 @@ class Checked:
         rows = "".join(_html_row(use) for use in found.uses)
         head = "".join(f'<th style="{CELL}">{name}</th>' for name in USE_HEAD)
         problems = "".join(f"<li>{html.escape(problem)}</li>" for problem in self.problems)
-        after = f"<p><b>In the way</b></p><ol>{problems}</ol>" if problems else _next_html(self.command)
+        after = f"<p><b>In the way</b></p><ol>{problems}</ol>" if problems else self._next_html()
         caption = f"{html.escape(found.source)}: {found.rows:,} rows, {len(found.uses)} columns"
         return f"<p>{caption}</p><table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>{after}"
+
+    def _next_html(self) -> str:
+        tips = "".join(f"<p>{html.escape(tip)}</p>" for tip in _tips(self.survey.uses))
+        return f"{tips}<p>Next: <code>{html.escape(self.call)}</code></p>"
 
 
 def columns_frame(uses: Sequence[ColumnUse]) -> pd.DataFrame:
@@ -229,7 +233,3 @@ def _tips(uses: Sequence[ColumnUse]) -> list[str]:
             "that they are gaps."
         )
     return tips
-
-
-def _next_html(command: str) -> str:
-    return f"<p>Next: <code>{html.escape(command)}</code></p>"
