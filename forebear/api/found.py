@@ -140,8 +140,8 @@ class Found:
         With `runs=10, subset=0.5` runs come in pairs whose halves of the rows share none. Of the inputs that at least
         a share tau of the runs chose (`agreed`), at most `bound` are then expected to be of those that a half of the
         rows chooses no more often than a random pick would: `chosen`**2 / `candidates` / (2 tau - 1), where `chosen`
-        is how many inputs a run chose in the mean (Shah and Samworth, 2013). It holds for every law and every rule, if
-        rows, or groups of rows, are independent. tau is 0.9, stricter than the majority of `ancestors`; `at(0.7)`
+        is how many inputs a run chose in the mean (Shah and Samworth, 2013). It holds for every law and every rule
+        if rows, or groups of rows, are independent. tau is 0.9, stricter than the majority of `ancestors`; `at(0.7)`
         takes another, and `frame()` has a row per candidate. Where runs are no such pairs, the bound is None, and
         `why` says so.
 
