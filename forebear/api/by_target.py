@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 from typing import NoReturn, TypeVar
 
 from forebear.errors import InputError, near_miss
@@ -26,3 +27,20 @@ class ByTarget(dict[str, Value]):
 
     def __missing__(self, name: object) -> NoReturn:
         raise UnknownTarget(f"{name!r} is not a target. {near_miss(str(name), self)}")
+
+
+class Sentences(ByTarget[str]):
+    """A sentence for each target: lines where it is printed, paragraphs in a notebook.
+
+    >>> print(Sentences({"y": "a raises y.", "z": "b < 0 widens z."}))
+    a raises y.
+    b < 0 widens z.
+    >>> Sentences({"z": "b < 0 widens z."})._repr_html_()
+    '<p>b &lt; 0 widens z.</p>'
+    """
+
+    def __str__(self) -> str:
+        return "\n".join(self.values())
+
+    def _repr_html_(self) -> str:
+        return "".join(f"<p>{html.escape(sentence)}</p>" for sentence in self.values())

@@ -107,7 +107,7 @@ def check(
         "rows": None if rows == STRUCTURE else rows,
         "weights": weights,
     }
-    return Checked(found, next_command(data, found.source, asked))
+    return Checked(found, next_command(data, found.source, asked), next_call(data, found.source, asked))
 
 
 def next_command(data: Any, source: str, asked: Mapping[str, Any]) -> str:
@@ -116,17 +116,28 @@ def next_command(data: Any, source: str, asked: Mapping[str, Any]) -> str:
     >>> next_command("a.csv", "a.csv", {"targets": "y", "candidates": ["x?"], "keep": ()})
     "forebear discover a.csv --target y --candidate 'x?' --out run"
     """
-    said = {name: value for name, value in asked.items() if value is not None and len(value)}
-    given = {name: value if name in _ONE else _plain(value) for name, value in said.items()}
-    if _is_file(data):
-        line = command_line(source, {"targets": ["TARGET"], **given}, "run")
-        if line is not None:
-            return line
+    line = command_line(source, {"targets": ["TARGET"], **_said(asked)}, "run") if _is_file(data) else None
+    return next_call(data, source, asked) if line is None else line
+
+
+def next_call(data: Any, source: str, asked: Mapping[str, Any]) -> str:
+    """The same as a call, for a notebook.
+
+    >>> next_call("a.csv", "a.csv", {"targets": "y", "candidates": ["x?"], "keep": ()})
+    "fb.discover('a.csv', 'y', candidates=['x?'])"
+    """
+    given = _said(asked)
     targets = given.pop("targets", None)
     shown = "..." if targets is None else repr(targets[0] if len(targets) == 1 else targets)
     about = repr(source) if _is_file(data) else "table"
     first = f"targets={shown}" if targets is None else shown
     return f"fb.discover({', '.join([about, first, *(f'{name}={value!r}' for name, value in given.items())])})"
+
+
+def _said(asked: Mapping[str, Any]) -> dict[str, Any]:
+    """What was asked beyond the defaults, in lists."""
+    said = {name: value for name, value in asked.items() if value is not None and len(value)}
+    return {name: value if name in _ONE else _plain(value) for name, value in said.items()}
 
 
 # Arguments that are one word, or one for each column.

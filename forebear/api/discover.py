@@ -105,8 +105,8 @@ def discover(
             that is learned and tested is that of the weighted rows, statistics have variances that hold whatever the
             weights follow, and `found.columns` and the report say how many equal rows the rows are worth.
         screen: of very many candidates, how many are searched: a quick look at ranks, pairs and trees chooses them,
-            and `found.columns` names the others, which no test has seen. "auto" leaves 80 of more than 300 for the
-            certified rule; None searches all.
+            and `found.columns` names the others, which are held against the answer once. "auto" leaves 80 of more
+            than 300 for the certified rule; None searches all.
         regime: a column that tells regimes apart (interventions, campaigns, seasons, machines): it is a candidate of
             every target, and `found.regimes` says which laws are the same in all of them.
         kinds: {column: kind} of columns that are not what their cells look like: "category" for numbers that are

@@ -12,7 +12,7 @@ import networkx as nx
 import numpy as np
 import pandas as pd
 
-from forebear.api.by_target import ByTarget
+from forebear.api.by_target import ByTarget, Sentences
 from forebear.api.twins import Twins, fit_recipe, recipe_of, sampler_of
 from forebear.data.cells import few, html_table
 from forebear.data.checked import columns_frame
@@ -139,9 +139,9 @@ class Found:
 
         With `runs=10, subset=0.5` runs come in pairs whose halves of the rows share none. Of the inputs that at least
         a share tau of the runs chose (`agreed`), at most `bound` are then expected to be of those that a half of the
-        rows chooses no oftener than a random pick would: `chosen`**2 / `candidates` / (2 tau - 1), where `chosen` is
-        how many inputs a run chose in the mean (Shah and Samworth, 2013). It holds for every law and every rule, if
-        rows, or groups of rows, are independent. tau is 0.9, stricter than the majority of `ancestors`; `at(0.7)`
+        rows chooses no more often than a random pick would: `chosen`**2 / `candidates` / (2 tau - 1), where `chosen`
+        is how many inputs a run chose in the mean (Shah and Samworth, 2013). It holds for every law and every rule
+        if rows, or groups of rows, are independent. tau is 0.9, stricter than the majority of `ancestors`; `at(0.7)`
         takes another, and `frame()` has a row per candidate. Where runs are no such pairs, the bound is None, and
         `why` says so.
 
@@ -429,8 +429,10 @@ class Found:
 
         return fan_charts(self, target, input, given, twin, ax)
 
-    def sentences(self, twin: Twin | None = None) -> dict[str, str]:
+    def sentences(self, twin: Twin | None = None) -> Sentences:
         """For each target what its inputs do to it, with amounts and units: the first sentence of the report.
+
+        A dict by target, which prints as lines and shows itself as paragraphs in a notebook.
 
         Arguments:
             twin: the law to read it off; None takes `twin(joint=False)`, which is fitted if the run does not have it
@@ -447,7 +449,7 @@ class Found:
         """
         from forebear.api.fans import sentences
 
-        return ByTarget(sentences(self, twin))
+        return Sentences(sentences(self, twin))
 
     def _pruning(self, target: str) -> Pruning:
         from forebear.plots.results import Pruning

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from forebear.discovery.verdict import MISSING
+from forebear.discovery.verdict import MISSING, SET_ASIDE
 from forebear.errors import listed
 
 if TYPE_CHECKING:
@@ -50,7 +50,13 @@ def _advice(found: Found) -> list[str]:
     from forebear.report.verdicts import other_sets
 
     told = found.certified[0]
-    failing = [target for target, certificate in told.items() if certificate.verdict.word == MISSING]
+    verdicts = {target: certificate.verdict for target, certificate in told.items()}
+    # A reason that names candidates which were set aside says what to do by itself.
+    failing = [
+        target
+        for target, verdict in verdicts.items()
+        if verdict.word == MISSING and not any(SET_ASIDE in reason for reason in verdict.reasons)
+    ]
     several = [target for target, certificate in told.items() if other_sets(certificate)]
     unsure = [t for t, shares in found.frequencies.items() if any(0 < share < 1 for share in shares.values())]
     lines = []

@@ -10,9 +10,10 @@ from dataclasses import asdict, dataclass, fields, replace
 from functools import cached_property
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
-from forebear.data.cells import CELL
+from forebear.data.cells import CELL, look
 from forebear.data.copied_rows import copied_rows
 from forebear.data.survey import ColumnUse, Survey
 from forebear.data.weights import effective_rows
@@ -64,7 +65,7 @@ class TableUse:
             for use in self.columns
         )
         each = " and ".join(f"{len(names):,} candidates of '{target}'" for target, names in list(gone.items())[:3])
-        told = f"A quick look set {each} aside, which no test has seen: found.columns names them."
+        told = f"A quick look set {each} aside, and no set with them was tried: found.columns names them."
         return replace(self, columns=columns, screen=told)
 
     def to_dict(self) -> dict[str, Any]:
@@ -100,11 +101,11 @@ class Checked:
     """What is in a table, and what `discover` would do with each column. Prints as a table.
 
     `columns` is a data frame with a row for every column; `problems` are the lines that `discover` would stop with;
-    `ok` says that there are none; `command` goes on from here.
+    `ok` says that there are none; `command` goes on from here, and `call` does so in Python.
     """
 
-    def __init__(self, found: Survey, command: str):
-        self.survey, self.command = found, command
+    def __init__(self, found: Survey, command: str, call: str):
+        self.survey, self.command, self.call = found, command, call
 
     @property
     def ok(self) -> bool:
@@ -176,10 +177,13 @@ class Checked:
         rows = "".join(_html_row(use) for use in found.uses)
         head = "".join(f'<th style="{CELL}">{name}</th>' for name in USE_HEAD)
         problems = "".join(f"<li>{html.escape(problem)}</li>" for problem in self.problems)
-        tips = "".join(f"<p>{html.escape(tip)}</p>" for tip in self.tips)
-        after = f"<p><b>In the way</b></p><ol>{problems}</ol>" if problems else tips + _next_html(self.command)
+        after = f"<p><b>In the way</b></p><ol>{problems}</ol>" if problems else self._next_html()
         caption = f"{html.escape(found.source)}: {found.rows:,} rows, {len(found.uses)} columns"
         return f"<p>{caption}</p><table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>{after}"
+
+    def _next_html(self) -> str:
+        tips = "".join(f"<p>{html.escape(tip)}</p>" for tip in self.tips)
+        return f"{tips}<p>Next: <code>{html.escape(self.call)}</code></p>"
 
 
 def columns_frame(uses: Sequence[ColumnUse]) -> pd.DataFrame:
@@ -192,11 +196,20 @@ def cells_of_use(use: ColumnUse) -> tuple[str, str, str, str, str]:
     """The cells of `USE_HEAD` for one column.
 
     >>> cells_of_use(ColumnUse("x", "real", "candidate", "", 3, 40, "0 to 5", 0.5))
-    ('x', 'real', '3', '0 to 5 by 0.5', 'candidate')
+    ('x', 'real', '3', '0 to 5, step 0.5', 'candidate')
     """
-    by = f" by {use.resolution:g}" if use.resolution is not None else ""
+    by = f", step {_plain(use.resolution)}" if use.resolution is not None else ""
     told = f"{use.role}: {use.why}" if use.why else use.role
     return use.name, use.kind, f"{use.missing:,}" if use.missing else "", f"{use.range}{by}", told
+
+
+def _plain(step: float) -> str:
+    """A step as people write it.
+
+    >>> _plain(1e-05), _plain(0.5), _plain(10.0)
+    ('0.00001', '0.5', '10')
+    """
+    return np.format_float_positional(float(f"{step:.6g}"), trim="-")
 
 
 def _grid(uses: Sequence[ColumnUse], width: int) -> list[str]:
@@ -225,9 +238,9 @@ _LOOKS = {"target": "font-weight:bold", "candidate": "", "kept": "", "cannot be 
 
 
 def _html_row(use: ColumnUse) -> str:
-    cells = [html.escape(cell) for cell in cells_of_use(use)]
-    style = f"{CELL};{_LOOKS.get(use.role, 'opacity:0.75')}"
-    return "<tr>" + "".join(f'<td style="{style}">{cell}</td>' for cell in cells) + "</tr>"
+    own = _LOOKS.get(use.role, "opacity:0.75")
+    cells = (f'<td style="{look(cell)};{own}">{html.escape(cell)}</td>' for cell in cells_of_use(use))
+    return f"<tr>{''.join(cells)}</tr>"
 
 
 def _tips(uses: Sequence[ColumnUse]) -> list[str]:
@@ -244,7 +257,3 @@ def _tips(uses: Sequence[ColumnUse]) -> list[str]:
             "that they are gaps."
         )
     return tips
-
-
-def _next_html(command: str) -> str:
-    return f"<p>Next: <code>{html.escape(command)}</code></p>"

@@ -80,7 +80,8 @@ def doubt_of(weights: Float[np.ndarray, " rows"], name: str) -> str:
         return ""
     return (
         f"the largest weights of '{name}' grow without bound (tail of shape {shape:.1f}), so that rows too rare to "
-        "be in the table would weigh most: a sample that meets such rows oftener, or weights with a bound, would tell"
+        "be in the table would weigh most: a sample that meets such rows more often, or weights with a bound, would "
+        "tell"
     )
 
 

@@ -74,7 +74,7 @@ class Session:
         if stage != "certify" or self._traced:
             first, length, word = _STAGES[self.problem.certified][stage]
             whole = (len(self.done) + first + length * share) / len(self.problem.batches)
-            self.tell(Progress(f"{self.problem.batches[number].label} ({word})", whole))
+            self.tell(Progress(f"{self._told(number)} ({word})", whole))
 
     def finish(self, number: int, results: Results) -> None:
         """Keep the results of a batch, drop its parts, and tell its notes."""
@@ -84,7 +84,12 @@ class Session:
         self.done[number] = results
         for note in self.notes(_notes(results), stacklevel=5):
             self.tell(Note(note))
-        self.tell(Progress(self.problem.batches[number].label, len(self.done) / len(self.problem.batches)))
+        self.tell(Progress(self._told(number), len(self.done) / len(self.problem.batches)))
+
+    def _told(self, number: int) -> str:
+        """What is at work, for the bar: the run only where there are several."""
+        batch = self.problem.batches[number]
+        return batch.label if any(other.run for other in self.problem.batches) else batch.names
 
     def fail(self, error: BaseException) -> None:
         """What there was to say before it failed."""

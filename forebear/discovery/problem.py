@@ -42,7 +42,12 @@ class Batch:
     @property
     def label(self) -> str:
         """A name that is unique within a discovery."""
-        return f"run {self.run}: {', '.join(question.target for question in self.questions)}"
+        return f"run {self.run + 1}: {self.names}"
+
+    @property
+    def names(self) -> str:
+        """Its targets."""
+        return ", ".join(question.target for question in self.questions)
 
     @property
     def tasks(self) -> list[Task]:

@@ -75,7 +75,7 @@ class Stability:
     @property
     def bound(self) -> float | None:
         """At most so many of the agreed inputs are expected to be of the kind that a half of the rows chooses no
-        oftener than a random pick of q among p would; None where nothing can be said (`why`).
+        more often than a random pick of q among p would; None where nothing can be said (`why`).
 
         With theta = q / p it is theta q / (2 tau - 1). q is estimated by the mean of the runs.
         """

@@ -15,6 +15,8 @@ from forebear.errors import listed
 CERTIFIED, CANNOT_TELL, MISSING = "certified", "cannot tell", "something is missing"
 VERDICTS = (CERTIFIED, CANNOT_TELL, MISSING)
 """the three, from best to worst"""
+SET_ASIDE = "which a quick look had set aside"
+"""what a reason says of candidates that were not searched"""
 
 
 class Verdict(NamedTuple):
@@ -74,9 +76,9 @@ def missed(verdict: Verdict, names: Sequence[str]) -> Verdict:
     if not names:
         return verdict
     reason = (
-        f"the latents still depend on {listed(names)}, which a quick look had set aside, so that no set with "
+        f"the latents still depend on {listed(names)}, {SET_ASIDE}, so that no set with "
         f"{'it' if len(names) == 1 else 'them'} was tried: name {'it' if len(names) == 1 else 'them'} among fewer "
-        "candidates, or search all (screen=None)"
+        "candidates, or search all (screen=None, --screen all)"
     )
     return Verdict(MISSING, (reason, *verdict.reasons))
 

@@ -17,6 +17,8 @@ LEVELS = (0.05, 0.25, 0.5, 0.75, 0.95)
 # Okabe and Ito's, as in `forebear.plots.laws`.
 _COLOURS = (KEPT, "#D55E00", "#009E73", "#CC79A7", "#222222")
 _NINETY, _HALF = 0.16, 0.3
+_BEYOND = 0.5
+"""of the law's own height: how much room rows beyond it get, at either end"""
 # A hole of so few points between others is chance.
 _HOLE = 4
 
@@ -160,12 +162,17 @@ def _points(axis: Axes, rows: np.ndarray, near: np.ndarray | None) -> None:
 
 
 def _limit(axis: Axes, fan: Fan) -> None:
-    """Room for the law and for the rows near the setting: a few rows elsewhere must not press it flat."""
+    """Room for the law and for the rows near the setting: a few rows elsewhere must not press it flat, nor must a few
+    that are near and far out, as in a long tail."""
     strong = fan.rows[:, 1] if fan.near is None else fan.rows[fan.near, 1]
     if not len(strong):
         return
-    law = fan.quantiles[fan.seen] if fan.seen.any() else fan.quantiles
-    ends = np.concatenate([law[:, [0, 4]].ravel(), np.quantile(strong, [0.005, 0.995])])
+    law = (fan.quantiles[fan.seen] if fan.seen.any() else fan.quantiles)[:, [0, 4]]
+    room = _BEYOND * np.ptp(law)
+    far = np.quantile(strong, [0.005, 0.995])
+    if room > 0:
+        far = far.clip(law.min() - room, law.max() + room)
+    ends = np.concatenate([law.ravel(), far])
     margin = 0.05 * np.ptp(ends)
     if margin > 0:
         axis.set_ylim(ends.min() - margin, ends.max() + margin)

@@ -23,6 +23,9 @@ const charts = (() => {
   const superscript = (text) => text.replace(/[-\d]/g, (sign) => "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"["-0123456789".indexOf(sign)]);
 
   // Digits as people write them: a true minus, no trailing zeros, powers of ten only where they help.
+  // A number of rows: every digit, in groups from five on.
+  const count = (value) => value < 1e4 ? String(value) : value.toLocaleString("en-US").replace(/,/g, "\u202f");
+
   function fmt(value, digits = 3) {
     if (value === null || value === undefined || Number.isNaN(value)) return "–";
     if (!Number.isFinite(value)) return value > 0 ? "∞" : "−∞";
@@ -196,5 +199,5 @@ const charts = (() => {
       el("thead", {}, el("tr", {}, heads)), body));
   }
 
-  return { el, svg, fmt, percent, pText, cut, broken, ticks, room, plot, line, figure, scroller, table, fileName, standalone, asPng };
+  return { el, svg, fmt, count, percent, pText, cut, broken, ticks, room, plot, line, figure, scroller, table, fileName, standalone, asPng };
 })();

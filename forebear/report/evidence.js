@@ -2,7 +2,7 @@
 // What is known of one target: certificate, how its ancestors act, path, scores, calibration.
 
 const evidence = (() => {
-  const { el, svg, fmt, percent, pText, cut, plot, line, figure, table, fileName, room } = charts;
+  const { el, svg, fmt, count, percent, pText, cut, plot, line, figure, table, fileName, room } = charts;
   const { data } = forebear;
   const ACTIONS = ["location", "scale", "shape", "dependence"];
   const NAMES = { location: "level", scale: "spread", shape: "shape", dependence: "with others" };
@@ -147,7 +147,7 @@ const evidence = (() => {
     }
     lines.push(c.agrees ? "Every search ended in this set."
       : "Not every search ended in this set: of those where they ended, it was chosen by size and held-out score.");
-    if (c.tested) lines.push(`Tested on ${fmt(c.tested, 6)} rows, ${whoChose(c)}`);
+    if (c.tested) lines.push(`Tested on ${count(c.tested)} rows, ${whoChose(c)}`);
     lines.push(`Rows were taken as ${data.structure.kind}. Level ${fmt(c.level)}, over all removed inputs; ` +
       `margin ${share(c.margin)} of what is left open.`);
     return lines;
@@ -268,7 +268,8 @@ const evidence = (() => {
     ], rows, { label: `Losses of laws of ${target.name}` });
     const told = el("p", { class: "muted" }, "Of laws on rows that they have not seen, in standard deviations of " +
       "the target: the negative logarithm of the density, and the CRPS. Lower is better.");
-    const left = [el("div", { class: "card" }, scores, told, enough(target))];
+    const none = everyOneKept(target) && el("p", {}, "Nothing here: the search removed no candidate.");
+    const left = [el("div", { class: "card" }, none || [scores, told], enough(target))];
     return [el("h3", { class: "part" }, "What pruning costs"),
       el("div", { class: "pair" }, left, c.curve.length > 2 && curveFigure(target))];
   }
@@ -375,7 +376,7 @@ const evidence = (() => {
   function calibration(target) {
     const c = target.calibration;
     if (!c) return [];
-    const lines = [`Judged on ${fmt(data.judged.rows, 6)} ${data.judged.what}.`,
+    const lines = [`Judged on ${count(data.judged.rows)} ${data.judged.what}.`,
       `CRPS ${fmt(c.crps)} (95% interval ${fmt(c.crpsInterval[0])} to ${fmt(c.crpsInterval[1])}), ` +
       `where the target's standard deviation is ${fmt(c.std)}.`];
     if (c.independenceP !== null) {
@@ -388,8 +389,10 @@ const evidence = (() => {
     }
     return [el("h3", { class: "part" }, "Is the law right?"),
       el("div", { class: "pair" }, pitFigure(target), coverageFigure(target)), el("p", {}, lines.join(" ")),
-      pruned(c)];
+      everyOneKept(target) ? null : pruned(c)];
   }
+
+  const everyOneKept = (target) => Boolean(target.certificate) && target.certificate.rows.every((row) => row.kept);
 
   function pruned(c) {
     if (c.worseInterval === null) return null;

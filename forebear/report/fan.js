@@ -5,7 +5,7 @@ const fans = (() => {
   const { el, svg, fmt, percent, cut, plot, line, figure, fileName, room } = charts;
   const { data } = forebear;
   const LEVELS = [0.05, 0.25, 0.5, 0.75, 0.95];
-  const [STOPS, MOST, MOST_LABELS] = [61, 6, 5];
+  const [STOPS, MOST, MOST_LABELS, BEYOND] = [61, 6, 5, 0.5];
   const points = data.points && Object.fromEntries(
     Object.entries(data.points.columns).map(([name, packed]) => [name, forebear.unpack(packed)]));
 
@@ -102,9 +102,14 @@ const fans = (() => {
     if (law.levels.length) return [0, 1.02];
     const shown = way.filter(({ seen }) => seen);
     const ends = (shown.length ? shown : way).flatMap(({ found }) => [found[0], found[4]]);
-    // A few rows elsewhere must not press the law flat.
+    // A few rows elsewhere must not press the law flat, nor must a few that are near and far out, as in a long tail.
+    const [bottom, top] = [Math.min(...ends), Math.max(...ends)];
+    const room = top > bottom ? BEYOND * (top - bottom) : Infinity;
+    const held = (value) => Math.min(Math.max(value, bottom - room), top + room);
     const seen = dots.filter(({ near }) => near).map(({ y }) => y).sort((a, b) => a - b);
-    if (seen.length) ends.push(seen[Math.floor(0.005 * seen.length)], seen[Math.ceil(0.995 * (seen.length - 1))]);
+    if (seen.length) {
+      ends.push(held(seen[Math.floor(0.005 * seen.length)]), held(seen[Math.ceil(0.995 * (seen.length - 1))]));
+    }
     const [low, high] = [Math.min(...ends), Math.max(...ends)];
     const margin = 0.05 * (high - low) || 0.5;
     return [low - margin, high + margin];

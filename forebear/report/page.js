@@ -217,7 +217,7 @@
     const pair = ([name, value]) => el("div", {}, el("dt", {}, name), el("dd", {}, text(value)));
     const pairs = (entries) => el("dl", {}, entries.map(pair));
     const facts = [["forebear", made.version], ...Object.entries(made.versions)];
-    if (made.data) facts.push(["rows", made.data.rows], ["columns used", made.data.columns]);
+    if (made.data) facts.push(["rows", charts.count(made.data.rows)], ["columns used", made.data.columns]);
     facts.push(["seed", made.settings.seed ?? "–"], ["seconds", made.seconds]);
     section.append(el("p", {}, "To make this again:"), el("pre", { tabindex: 0 }, el("code", {}, made.call)));
     if (made.command) section.append(el("p", {}, "or, on the command line:"),
@@ -248,7 +248,7 @@
     cut(forebear.targets.join(", "), 60)) + " – forebear";
   document.getElementById("origin").textContent = [data.source,
     data.rows === null ? null
-      : `${data.rows.toLocaleString("en-US").replace(/,/g, "\u202f")} rows`].filter(Boolean).join(", ");
+      : `${charts.count(data.rows)} rows`].filter(Boolean).join(", ");
   answers();
   // Of a single target the graph says no more than the sentence: it stands behind the evidence.
   if (data.targets.length === 1) document.getElementById("others").before(document.getElementById("graph"));

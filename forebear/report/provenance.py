@@ -101,7 +101,13 @@ def _roles(found: Discovery, table: Table | None) -> dict[str, Any]:
     known = {name for q in questions.values() for name in q.inputs}
     free = known - set(found.targets)
     roles: dict[str, Any] = {}
-    if any(set(q.inputs) != free for q in questions.values()):
+    use = found.use
+    if use is not None and use.screen:
+        # The questions hold what a quick look left; the table tells what it looked at.
+        looked_at = [one.name for one in use.columns if one.role in ("candidate", "screened out")]
+        if any(one.role == "not asked for" for one in use.columns):
+            roles["candidates"] = {target: [name for name in looked_at if name != target] for target in questions}
+    elif any(set(q.inputs) != free for q in questions.values()):
         roles["candidates"] = {
             target: [name for columns in q.candidates.values() for name in columns] for target, q in questions.items()
         }

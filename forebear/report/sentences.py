@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+from forebear.data.cells import p_text
 from forebear.discovery.certificate import Certificate
 from forebear.discovery.record import Discovery
 from forebear.discovery.verdict import CANNOT_TELL, CERTIFIED, MISSING, Verdict
 from forebear.report.evidence import LawEvidence
-from forebear.report.verdicts import other_sets, p_text, share_text, speaks_for, verdict_told
+from forebear.report.verdicts import other_sets, share_text, speaks_for, verdict_told
 
 
 class Name(NamedTuple):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 
+from forebear.data.cells import p_text
 from forebear.discovery.certificate import Certificate
 from forebear.discovery.cost import SURE, Difference
 from forebear.discovery.record import Discovery
@@ -89,15 +90,6 @@ def _too_few_inside(scores: Scores, count: int) -> float | None:
         if count and level - share > max(_SHORT * error, _SHORT_SHARE):
             return level
     return None
-
-
-def p_text(p_value: float) -> str:
-    """A p-value as it is said: two digits, and no more zeros than anyone reads.
-
-    >>> p_text(0.4142), p_text(0.0), p_text(0.99999)
-    ('p = 0.41', 'p < 0.0001', 'p = 1')
-    """
-    return "p < 0.0001" if p_value < 1e-4 else f"p = {p_value:.2g}"
 
 
 def share_text(share: float) -> str:

@@ -192,7 +192,12 @@ class Runner:
         """A new run, which waits for its turn."""
         folder = self.place.new_run(run.name)
         entry = self._entry(folder, replace(run, created=now()))
-        entry.run.save(folder)  # what cannot be kept is not begun
+        try:
+            entry.run.save(folder)
+        except InputError:  # what cannot be kept is not begun, and leaves nothing
+            with suppress(OSError):
+                folder.rmdir()
+            raise
         self.entries[entry.id] = entry
         self._tell(entry)
         self._next()

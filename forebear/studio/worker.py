@@ -114,8 +114,7 @@ def answers(found: Found, evidence: LawEvidence | None = None) -> list[dict[str,
 def _listener(phase: str, say: Say) -> Callable[[Event], None]:
     def listen(event: Event) -> None:
         if isinstance(event, Progress):
-            stage = event.stage.removeprefix("run 0: ")
-            say({"phase": phase, "stage": stage, "share": min(1.0, max(0.0, event.share))})
+            say({"phase": phase, "stage": event.stage, "share": min(1.0, max(0.0, event.share))})
         elif isinstance(event, Note):
             say({"note": event.text})
 

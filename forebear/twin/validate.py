@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from scipy.special import ndtr, ndtri
 
-from forebear.data.cells import few, html_table
+from forebear.data.cells import few, html_table, p_text
 from forebear.data.column import Column
 from forebear.data.source import open_frame
 from forebear.data.weights import mean_of, read_weights, scaled, weighted_rows
@@ -86,8 +86,8 @@ class Validation:
                 target,
                 f"{s.crps:.4g} ({s.crps_interval[0]:.4g} to {s.crps_interval[1]:.4g})",
                 *(_covered(s, level) for level in s.coverage),
-                f"{s.uniformity:.3f} (p = {s.uniformity_p_value:.2g})",
-                "-" if s.independence_p_value is None else f"p = {s.independence_p_value:.2g}",
+                f"{s.uniformity:.3f} ({p_text(s.uniformity_p_value)})",
+                "-" if s.independence_p_value is None else p_text(s.independence_p_value),
             ]
             for target, s in self.scores.items()
         ]

@@ -91,6 +91,15 @@ def test_a_run_without_a_twin_gets_one(cli: Cli, home: Path, monkeypatch: pytest
     assert cli("sample", "second", "--given", "rows.csv") == (0, first, "")
 
 
+def test_rows_that_a_twin_could_not_use_are_refused_before_it_is_fitted(
+    cli: Cli, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fb.load(home / "run").save(home / "early")
+    monkeypatch.setattr(fb.Found, "twin", None)
+    status, out, err = cli("sample", "early", "--given", "wrong.csv")
+    assert (status, out, err) == (2, "", "forebear: wrong.csv: no column 'a'. Did you mean 'A'?\n")
+
+
 def test_sample_and_report_share_one_twin(cli: Cli, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It is fitted once, and judged on rows that it has not seen."""
     found = fb.load(home / "run")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
+from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
@@ -175,11 +176,21 @@ def test_check_names_all_of_its_arguments(messy: pd.DataFrame) -> None:
         fb.check(messy, out="run")
 
 
+def test_a_notebook_goes_on_in_python_and_a_terminal_with_a_command(messy: pd.DataFrame, tmp_path: Path) -> None:
+    messy.to_csv(tmp_path / "data.csv", index=False)
+    checked = fb.check(str(tmp_path / "data.csv"), "y")
+    assert checked.command.startswith("forebear discover ") and checked.call.startswith("fb.discover(")
+    assert "<code>fb.discover(" in checked._repr_html_() and checked.text().splitlines()[-1].startswith(
+        "Next: forebear"
+    )
+
+
 def test_check_prints_within_eighty_letters_and_goes_on(messy: pd.DataFrame) -> None:
     checked = fb.check(messy, "y")
     assert checked.ok and max(map(len, checked.text(80).splitlines())) <= 80
     assert checked.text(80).splitlines()[-1] == "Next: fb.discover(table, 'y')"
     assert "copy of &#x27;T [°C]&#x27;" in checked._repr_html_()
+    assert "makes inputs of it: hour of day" in checked._repr_html_()  # what the terminal says, a notebook says too
     assert checked.columns.loc["T [°F]", "copy_of"] == "T [°C]"
     assert not fb.check(messy, "q").ok
 

@@ -92,3 +92,11 @@ def test_a_listener_hears_every_stage_and_every_note(table: pd.DataFrame) -> Non
     words = " ".join(event.stage for event in heard if isinstance(event, fb.Progress))
     assert all(word in words for word in ("training", "pruning", "certifying"))
     assert tuple(event.text for event in heard if isinstance(event, fb.Note)) == found.notes != ()
+    assert "run" not in words.split()
+
+
+def test_the_runs_are_told_apart_where_there_are_several(table: pd.DataFrame) -> None:
+    heard: list[Any] = []
+    fb.discover(table, "y", progress=heard.append, runs=2, rule="nsr-jump", **{**QUICK, "sampler": "mean"})
+    words = {event.stage.partition(":")[0] for event in heard if isinstance(event, fb.Progress)}
+    assert {"run 1", "run 2"} <= words <= {"run 1", "run 2", "done"}

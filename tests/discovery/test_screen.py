@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -12,6 +14,7 @@ from forebear.data.table import Table, read_columns
 from forebear.discovery import prepare
 from forebear.discovery.screen import Screened, screen_question
 from forebear.errors import InputError
+from forebear.report.provenance import call
 
 WIDE = 400
 
@@ -64,6 +67,17 @@ def test_what_was_set_aside_is_named() -> None:
     assert found.record.use is not None and "388 candidates of 'y' aside" in found.record.use.told()
     assert found.table is not None and len(found.table.columns) == 13
     assert len(found.certificates["y"]) == 12
+
+
+def test_the_call_in_the_report_asks_for_all_that_the_quick_look_looked_at() -> None:
+    frame = wide(300)
+    quick = {"steps": 40, "distilled": 60, "subset_steps": 40, "progress": False}
+    every = fb.discover(frame, "y", screen=12, **quick)
+    assert "candidates=" not in call(every.record, every.table) and "screen=12" in call(every.record, every.table)
+    some = [f"x{place}" for place in range(30)]
+    told = call((found := fb.discover(frame, "y", some, screen=12, **quick)).record, found.table)
+    asked = told.partition("candidates=")[2].partition("}")[0]
+    assert set(re.findall(r"x\d+", asked)) == set(some)
 
 
 def looked_past(monkeypatch: pytest.MonkeyPatch, missed: str) -> None:

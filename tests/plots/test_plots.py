@@ -146,6 +146,14 @@ def test_rows_near_the_setting_are_strong_and_the_others_do_not_press_the_law_fl
     assert axis.get_ylim()[1] < 20 and {"other rows", "rows near the setting"} <= set(_legend(axis))
 
 
+def test_a_long_tail_of_rows_near_the_setting_leaves_the_law_most_of_the_figure() -> None:
+    rows = np.column_stack([np.linspace(0, 10, 100), np.r_[np.linspace(0, 10, 95), np.full(5, 300.0)]])
+    fan = _fan(rows=rows)
+    low, high = fan_figure(fan).get_ylim()
+    law = np.ptp(fan.quantiles[:, [0, 4]])
+    assert high < 300 and 0.45 < law / (high - low) < 0.95
+
+
 def test_a_fan_is_not_drawn_where_no_data_lies() -> None:
     seen = np.ones(21, bool)
     seen[8:14] = False

@@ -16,6 +16,7 @@ from typing import Any
 
 import matplotlib.pyplot as plt
 import pytest
+from matplotlib.figure import Figure
 from quick import QUICK, trains_briefly
 
 import forebear as fb
@@ -89,7 +90,7 @@ def test_cells_run(notebook: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPat
         exec(compile(ast.Module(body, []), f"{notebook.name}, cell {number}", "exec"), names)
         value = None if last is None else eval(compile(ast.Expression(last.value), notebook.name, "eval"), names)
         if any("image/png" in one.get("data", {}) for one in cell["outputs"]):
-            assert plt.get_fignums(), f"cell {number} draws"
+            assert plt.get_fignums() or isinstance(value, Figure), f"cell {number} draws"
         elif shown(cell) and last is not None and value is not None:
             assert repr(value).split()[0] == shown(cell)[-1].split()[0], f"cell {number} shows another kind of thing"
         plt.close("all")

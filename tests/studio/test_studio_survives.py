@@ -6,6 +6,7 @@ import json
 import os
 import resource
 import shlex
+import shutil
 import subprocess
 import sys
 import time
@@ -191,6 +192,57 @@ def test_a_full_disk_is_one_line_and_nothing_is_half_written(folder: Path) -> No
     with studio(folder) as up:
         up.post(f"/api/runs/{name}/go-on", {})
         up.ended(name)
+
+
+@pytest.fixture
+def disk(tmp_path: Path) -> Iterator[Path]:
+    """A file system of its own, of one megabyte."""
+    place = tmp_path / "disk"
+    place.mkdir()
+    words = ["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", str(place)]
+    if shutil.which("mount") is None or subprocess.run(words, capture_output=True).returncode != 0:
+        pytest.skip("no file system can be mounted here: run this as root, on Linux")
+    try:
+        yield place
+    finally:
+        subprocess.run(["umount", "--lazy", str(place)], check=True)
+
+
+def fill(disk: Path, left: int) -> Path:
+    """A file that leaves so many bytes of room."""
+    room = os.statvfs(disk)
+    ballast = disk / "ballast"
+    ballast.write_bytes(b"0" * max(0, room.f_bavail * room.f_frsize - left))
+    return ballast
+
+
+@pytest.mark.parametrize("left", [0, 20_000, pytest.param(60_000, marks=pytest.mark.slow)])
+def test_a_disk_that_is_full(disk: Path, left: int) -> None:
+    """A real one: an upload, a start or a run without room is told in a line, and goes on when there is some."""
+    table().to_csv(disk / "data.csv", index=False)
+    with studio(disk) as up:
+        refused = up.upload("big.csv", b"a,b\n" + b"1.5,2.5\n" * 200_000)
+        assert refused.status == 507 and "there is no room for it" in refused.error
+        assert list((disk / "forebear-studio" / "uploads").iterdir()) == []
+        ballast = fill(disk, left)
+        begun = up.post("/api/runs", {"file": "data.csv", "asked": QUICK, "laws": False})
+        if begun.status == 201:
+            error = up.ended(begun.json["id"], "failed")["error"]
+        else:
+            assert begun.status == 400 and list((disk / "forebear-studio" / "runs").iterdir()) == []
+            error = begun.error
+        assert "the disk is full" in error and "\n" not in error
+        assert up.get("/api/about")["version"] and up.post("/api/check", {"file": "data.csv", "asked": QUICK}).json
+        for file in (disk / "forebear-studio").rglob("*.json"):
+            json.loads(file.read_text())
+        ballast.unlink()
+        if begun.status == 201:
+            name = begun.json["id"]
+            assert up.post(f"/api/runs/{name}/go-on", {}).status == 200
+        else:
+            assert up.get("/api/runs")["runs"] == []
+            name = up.start("data.csv")
+        assert up.ended(name)["answers"][0]["target"] == "y"
 
 
 def test_a_second_studio_in_the_same_folder_is_refused(up: Running) -> None:

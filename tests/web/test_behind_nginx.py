@@ -20,7 +20,10 @@ from proxies import LACKS, NAME, Proxy, proxy
 from studios import QUICK, Running, studio, table
 
 pytestmark = pytest.mark.skipif(bool(LACKS), reason=LACKS)
-PREFIX = "location /studio/ { proxy_pass http://127.0.0.1:PORT/; proxy_set_header Host $http_host; }\n"
+PREFIX = "".join(
+    f"location /{name}/ {{ {more}proxy_pass http://127.0.0.1:PORT/; proxy_set_header Host $http_host; }}\n"
+    for name, more in (("studio", ""), ("small", "client_max_body_size 4k; "))
+)
 OURS = {"Origin": f"https://{NAME}"}
 
 
@@ -135,6 +138,23 @@ def test_in_a_browser(path: str, behind: Behind) -> None:
         browser.run("document.querySelector('.entry.file').click()")
         browser.wait("document.querySelector('.ask select')", 60)
         assert browser.problems == []
+
+
+@pytest.mark.skipif(find_browser() is None, reason="no Chromium: install one, or set FOREBEAR_BROWSER to its path")
+def test_a_proxy_with_a_lower_limit_is_named(behind: Behind) -> None:
+    """Its answer is no JSON, and the page says what to raise."""
+    binary = find_browser()
+    assert binary is not None
+    rules = f"--host-resolver-rules=MAP {NAME} 127.0.0.1"
+    with Browser(binary, more=["--ignore-certificate-errors", rules]) as browser:
+        browser.visit(f"https://{NAME}:{behind.before.port}/small/?token={behind.up.server.access.token}")
+        browser.wait("document.querySelector('.entry.file')", 60)
+        send = "({upload}) => upload(new File(['a,b\\n' + '1,2\\n'.repeat(SIZE)], 'a.csv'), () => 0).done"
+        whole = "import(document.querySelector('script[type=module]').src.replace('main.js', 'api.js')).then(SEND)"
+        large = whole.replace("SEND", send.replace("SIZE", "5000"))
+        assert "client_max_body_size" in browser.run(f"{large}.then(() => '', (error) => error.message)")
+        small = whole.replace("SEND", send.replace("SIZE", "50"))
+        assert browser.run(f"{small}.then(({{ name }}) => name)") == "a.csv"
 
 
 def test_a_served_twin(tmp_path: Path) -> None:

@@ -11,15 +11,15 @@ from importlib import import_module
 from typing import Any
 
 BENCHES = {
-    "lorenz63": "Lorenz-63, three increments, cold and warm, by stage, against preset paper (minutes)",
+    "lorenz63": "Lorenz-63, three increments, cold and warm, by stage, beside preset 'paper' (minutes)",
     "scaling": "pruning with up to 1,000 inputs: against the obvious way, and how its time grows (ten minutes)",
     "memory": "50,000 draws: kernels that are never held, their memory and time (ten minutes on two cores)",
     "gpu": "Lorenz-63 ten times over, many models at once, and how near the kernel stage is to the ceilings of a GPU",
     "pipeline": "the whole pipeline on every system with a known graph, three data seeds each (ten minutes)",
     "selection": "certified selection against the published rule and cheap selectors, fourteen systems (hours)",
     "trust": "exact sets and honest verdicts on 96 kinds of table outside the suite of `selection` (hours)",
-    "unseen": "the same on 54 kinds of table that no rule was chosen by (an hour)",
-    "planted": "the same on seven real tables whose targets are drawn given two of their inputs (half an hour)",
+    "unseen": "exact sets and honest verdicts on 54 more kinds, by which no rule was chosen (an hour)",
+    "planted": "exact sets where inputs are of real tables and targets are drawn given two of them (half an hour)",
     "pruning": "held-out scores of pruned and full laws on eight real tables (minutes)",
     "level": "whether reported p-values hold their level: dependent inputs, slow rows, clusters, three sizes (hours)",
     "power": "how many rows four small effects need, beside a test that knows their form (hours)",
@@ -29,7 +29,7 @@ BENCHES = {
     "scores": "where needed inputs rank among 20 and 40, by variation and by the published energies (five minutes)",
     "noise": "how often an input is kept for a target that is pure noise (twenty minutes)",
     "uci": "CRPS, log score, coverage, seconds on eight real tables, beside other learners of laws (up to hours)",
-    "laws": "the same learners on tables that no recipe was chosen by (minutes)",
+    "laws": "CRPS, log score, coverage on tables by which no recipe was chosen, beside other learners (minutes)",
     "conformal": "coverage and width of intervals with a guarantee, beside MAPIE, on small real tables (ten minutes)",
     "corners": "warnings, widening and coverage outside the data: real tables without an end or a corner (minutes)",
     "surrogate": "Lorenz-63 dx1: W1 of the flow and of kernel surrogates, beside the published table (ten minutes)",
@@ -43,13 +43,13 @@ BENCHES = {
     "environments": "a step of one environment and of 1,024 together; rollouts against a loop (a minute)",
     "control": "MPC of fifty trials at once and SAC in a twin, against the loops that one would write (minutes)",
     "cluster": "repeats on a local dask cluster, one of its workers killed midway, against one process (minutes)",
-    "libraries": "pieces written by hand against the libraries that do the same: L-BFGS, workers, Cholesky (minutes)",
+    "libraries": "pieces written by hand, beside libraries that do the same: L-BFGS, workers, Cholesky (minutes)",
     "monitor": "false alarms, detection and delay of monitors on rigs that change, beside ADWIN (twenty minutes)",
     "serve": "a served twin: requests per second and latency for 1 to 32 clients, and overload (three minutes)",
     "update": "what a twin that learns on gains on new rows and forgets of old ones, beside refitting (ten minutes)",
     "regimes": "whether laws said to change between regimes do, beside tests of residuals (half an hour)",
     "speed": "whole discoveries on tables of five sizes, fresh and warm, beside version 0.1.0 (ten minutes)",
-    "regress": "the same beside the commit that stored the last figures: what got slower by a fifth (five minutes)",
+    "regress": "whole discoveries beside those stored last: what got slower by a fifth (five minutes)",
     "cost": "seconds of certified selection beside those of the published rule (minutes)",
 }
 """name -> what it measures"""

@@ -58,7 +58,7 @@ def _times(rows: Sequence[Row]) -> Iterable[Dot]:
     """Ours and the baseline's seconds; a label that comes twice has another baseline."""
     for row in rows:
         if row.get("baseline_s") is not None:
-            label = f"{system(row['what'])} (beside {row['baseline']})"
+            label = f"{system(row['what'])} (beside {system(row['baseline'])})"
             yield Dot(label, "forebear", row["ours_s"])
             yield Dot(label, "baseline", row["baseline_s"])
 
@@ -336,11 +336,16 @@ def _dots(axis: Any, panel: Panel, dots: Sequence[Dot]) -> None:
 
 
 def _finish(axis: Any, panel: Panel, dots: Sequence[Dot]) -> None:
+    from matplotlib.ticker import LogLocator, MaxNLocator
+
     if panel.log:
         axis.set_xscale("log")
+        axis.xaxis.set_major_locator(LogLocator(numticks=12))
         axis.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
-        narrow = max(dot.value for dot in dots) < 20 * min(dot.value for dot in dots)
+        narrow = max(dot.value for dot in dots) < 40 * min(dot.value for dot in dots)
         axis.xaxis.set_minor_formatter(lambda value, _: f"{value:g}" if narrow and f"{value:.0e}"[0] in "235" else "")
+    elif panel.ends is None and all(dot.value == int(dot.value) for dot in dots):
+        axis.xaxis.set_major_locator(MaxNLocator(integer=True))
     if panel.ends is not None:
         room = 0.03 * (panel.ends[1] - panel.ends[0])
         axis.set_xlim(panel.ends[0] - room, panel.ends[1] + room)

@@ -13,16 +13,17 @@ from typing import Any
 from forebear.storage.files import read_json
 from forebear_experiments.benchmarks import BENCHES
 from forebear_experiments.benchmarks.charts import CHARTS, draw
-from forebear_experiments.benchmarks.words import COLUMNS, TITLES, system
+from forebear_experiments.benchmarks.words import COLUMNS, OWN_COLUMNS, READ, TITLES, system
 
 _HEAD = """# Benchmarks
 
 What was measured, how, and on which machine: a chart of each benchmark, and its numbers folded away below. The
 command below a chart measures again on your machine; `make gallery` makes this page from the files in `results/`.
 
-"Times faster" is the time of what ours is compared with, over ours: more is better, and below 1 ours takes longer.
-`a ± b` is a mean and its spread. Where it says so below a chart, several processes shared the machine, and seconds
-are not those of a run alone.
+"Beside" names what forebear is compared with, and "its" is said of that. "Times faster" is its time over
+forebear's: more is better, and below 1 forebear takes longer. `a ± b` is a mean and its spread. Where the lines below
+a chart say that other work ran on the machine, seconds are longer than those of a run alone. A version is that of
+forebear at the time of the run.
 """
 # Fields that hold a mean and a standard deviation; other pairs are the ends of an interval.
 _SPREADS = ("w1", "floor", "published")
@@ -46,13 +47,15 @@ def _section(file: str, told: Mapping[str, Any]) -> str:
     own = file.removeprefix("bench-").removesuffix(".json")
     title = TITLES.get(own, own)
     about = f"{_capital(BENCHES[name])}." if name in BENCHES else ""
+    about = " ".join(filter(None, (about, READ.get(name, ""))))
     lines = [f'<a id="{own}"></a>', "", f"## {title}", "", *([about, ""] if about else [])]
     if own in CHARTS:
         lines += [f"![{title}](pictures/bench-{own}.png)", ""]
     command = told.get("command", f"forebear bench {name} --json")
     lines += [f"- `results/{file}`, from `{command}`", f"- {_machine(told.get('machine', {}))}", ""]
     fields = list(dict.fromkeys(str(field) for row in rows for field in row))
-    table = [_row([COLUMNS.get(field, field.replace("_", " ")) for field in fields]), _row(["---"] * len(fields))]
+    words = {**COLUMNS, **OWN_COLUMNS.get(name, {})}
+    table = [_row([words.get(field, field.replace("_", " ")) for field in fields]), _row(["---"] * len(fields))]
     table += [_row([_cell(row.get(field), field) for field in fields]) for row in rows]
     return "\n".join(
         [*lines, '<details markdown="1"><summary>The numbers</summary>', "", *table, "", "</details>", ""]
@@ -113,7 +116,8 @@ def _machine(machine: Mapping[str, Any]) -> str:
     cpu = machine.get("cpu")
     parts = [str(device)] if device and (device != "cpu" or not cpu) else []
     parts += [str(cpu)] if cpu else []
-    parts += [f"{machine['cores']} cores"] if "cores" in machine else []
+    cores = f"{machine.get('cores')} cores"
+    parts += [cores] if "cores" in machine and not any(cores in part for part in parts) else []
     parts += [f"{word} {machine[name]}" for name, word in _VERSIONS.items() if name in machine]
     notes = [str(machine["note"])] if machine.get("note") else []
     return "; ".join([", ".join(parts) or "machine not recorded", *notes])

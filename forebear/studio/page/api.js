@@ -1,10 +1,19 @@
 // Requests to the server this page came from. Every error is one line, and says what to do.
 
+// What a proxy before the studio answers by itself, and not as JSON.
+const PROXY = {
+  413: "The proxy before the studio lets no file of this size through: raise its limit (client_max_body_size), or " +
+    "choose the file by its place.",
+  502: "The proxy does not reach the studio: is it still running?",
+  504: "The proxy did not wait long enough for the studio: raise its limit (proxy_read_timeout).",
+};
+const without = (status) => PROXY[status] || `the studio answered with ${status}`;
+
 async function answer(response) {
   let content = {};
   try { content = await response.json(); } catch { /* no JSON: the status says it */ }
   if (response.status === 401) throw new Error("You are no longer signed in: open the address that forebear printed.");
-  if (!response.ok) throw new Error(content.error || `the studio answered with ${response.status}`);
+  if (!response.ok) throw new Error(content.error || without(response.status));
   return content;
 }
 
@@ -39,7 +48,7 @@ export function upload(file, progress) {
       let content = {};
       try { content = JSON.parse(request.responseText); } catch { /* the status says it */ }
       if (request.status === 200) resolve(content);
-      else reject(new Error(content.error || `the studio answered with ${request.status}`));
+      else reject(new Error(content.error || without(request.status)));
     };
     request.send(file);
   });
