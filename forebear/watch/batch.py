@@ -115,6 +115,6 @@ def _pairs(batch: Batch, margin: float) -> list[tuple[tuple[str, str], float]]:
     return found
 
 
-def _place(z: Float[np.ndarray, "rows *draws"]) -> Float[np.ndarray, " rows"]:
+def _place(z: Float[np.ndarray, " rows *draws"]) -> Float[np.ndarray, " rows"]:
     place = scores(z)[..., LOCATION]
     return place if z.ndim == 1 else place.mean(axis=1)

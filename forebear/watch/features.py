@@ -45,7 +45,7 @@ def scores(z: Float[np.ndarray, "*shape"]) -> Float[np.ndarray, "*shape orders"]
     return legendre(2 * ndtr(z.reshape(-1)) - 1, ORDERS).reshape(*z.shape, ORDERS)
 
 
-def all_scores(z: Float[np.ndarray, "rows *draws"]) -> Float[np.ndarray, "rows all_orders"]:
+def all_scores(z: Float[np.ndarray, " rows *draws"]) -> Float[np.ndarray, "rows all_orders"]:
     """The same, and after them whether a latent lies in a tail: low and high, of mean 0 and variance 1.
 
     A value that stands for an interval of latents, such as a count or a label, has several draws of them: what counts

@@ -36,8 +36,8 @@ class Law:
     """The latents of one target on known and new rows, and the inputs that its change may follow."""
 
     target: str
-    known: Float[np.ndarray, "known *draws"]
-    new: Float[np.ndarray, "rows *draws"]
+    known: Float[np.ndarray, " known *draws"]
+    new: Float[np.ndarray, " rows *draws"]
     own: Sequence[InputFeatures]
     """of the inputs of this law"""
     others: Sequence[InputFeatures]

@@ -131,7 +131,7 @@ class Wealth:
 
     def add(
         self,
-        z: Float[np.ndarray, "rows *draws"],
+        z: Float[np.ndarray, " rows *draws"],
         features: list[InputFeatures],
         design: Float[np.ndarray, "rows features"],
     ) -> None:

@@ -77,3 +77,16 @@ def test_a_rest_at_the_end_of_a_range_is_not_stuck_until_it_is_long() -> None:
     inside[500:515] = 1.234  # nowhere that it ever rested
     [fault] = find_faults("heater", inside, habit)
     assert (fault.first, fault.last) == (501, 515)
+
+
+def test_a_valve_at_its_stop_is_not_stuck_and_one_that_drops_out_is() -> None:
+    rng = np.random.default_rng(0)
+    habit = habit_of(rng.uniform(1, 3, 2_000))
+    open_wide = np.minimum(1.4 * rng.uniform(1, 3, 2_000), 3.0)
+    assert max(np.diff(np.flatnonzero(open_wide < 3.0))) > 6  # it was never at 3 before, and now is for many rows
+    assert [fault for fault in find_faults("push", open_wide, habit) if fault.kind == "stuck"] == []
+    drops = rng.uniform(1, 3, 1_000)
+    for start in (100, 300, 500, 700):
+        drops[start : start + 30] = 0.0
+    stuck = [fault for fault in find_faults("push", drops, habit) if fault.kind == "stuck"]
+    assert [fault.first for fault in stuck] == [101, 301, 501, 701]
