@@ -15,8 +15,8 @@ from scipy.stats import binom
 STUCK, SPIKES, GAPS = "stuck", "spikes", "gaps"
 # A run of equal values is a fault if it is this much longer than any that was known, and by chance as rare as that.
 _LONGER, _SHORTEST, _RARE = 2.0, 6, 1e-4
-# Values that a column comes back to, at most; and how surely it may well stay at its own end, where a pump is off or a
-# valve shut: that depends on the weather, and not on how often it was seen there.
+# Values that a column comes back to, at most; and how surely it may well stay at its own end, where a pump is off or
+# a valve shut: that depends on the weather, and not on how often it was seen there.
 _RESTS, _OFTEN, _AT_END = 20, 3, 0.8
 # Cells at other values that can say how long those are held.
 _RICH = 100
@@ -112,8 +112,8 @@ def _runs(values: np.ndarray) -> tuple[Int[np.ndarray, " runs"], Int[np.ndarray,
 
 
 def _touched(values: np.ndarray, starts: np.ndarray, lengths: np.ndarray) -> dict[float, float]:
-    """Values that are met for a single row now and then, such as a valve's "fully open" where it never was, and at most
-    how surely one of them is met again in the next row; a sensor that drops out does so for longer."""
+    """Values that are met for a single row now and then, such as the stop of a valve that never was fully open, and
+    at most how surely one of them is met again in the next row; a sensor that drops out does so for longer."""
     long = {float(value) for value in values[starts[lengths >= _SHORTEST]]}
     told = {}
     for value in long:
