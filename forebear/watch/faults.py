@@ -18,8 +18,8 @@ _LONGER, _SHORTEST, _RARE = 2.0, 6, 1e-4
 # Values that a column comes back to, at most; and how surely it may well stay at its own end, where a pump is off or
 # a valve shut: that depends on the weather, and not on how often it was seen there.
 _RESTS, _OFTEN, _AT_END = 20, 3, 0.8
-# Cells at other values that can say how long those are held.
-_RICH = 100
+# Cells at other values that can say how long those are held, and the share of equal neighbours among them at most.
+_RICH, _HARDLY = 100, 0.01
 # A spike lies this far from both neighbours, as a multiple of how far values usually lie from theirs.
 _SPIKE = 8.0
 
@@ -39,7 +39,7 @@ class Habit:
     rests: tuple[tuple[float, float], ...] = ()
     """values that the column comes back to, and at most how surely it stays there from one row to the next"""
     elsewhere: tuple[int, float] = (0, 0.0)
-    """longest run and share of equal neighbours among all other values, where these are most of the cells"""
+    """longest run and share of equal neighbours among all other values, where these are most and hardly ever held"""
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,9 @@ def habit_of(values: Float[np.ndarray, " rows"]) -> Habit:
     elsewhere = (0, 0.0)
     if rests and away.mean() > 0.5 and away.sum() >= _RICH:
         runs = lengths[away[np.cumsum(lengths) - 1]]
-        elsewhere = int(runs.max()), float((equal & away[1:]).sum() / away.sum())
+        tied = float((equal & away[1:]).sum() / away.sum())
+        # A column that is rounded rests everywhere: its commonest values are nothing apart.
+        elsewhere = (int(runs.max()), tied) if tied < _HARDLY else elsewhere
     missing = float(np.isnan(values).mean())
     return Habit(int(lengths.max()), float(equal.mean()), step, missing, rests, elsewhere)
 
