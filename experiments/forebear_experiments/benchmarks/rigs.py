@@ -58,13 +58,12 @@ def _asked(
     row = {
         "what": f"{name}: {event}",
         "inputs_of_the_twin": list(twin.inputs),
-        "changes": truth.changes,
-        "tables": tables,
+        "of": tables,
         "ours_s": (time.perf_counter() - started) / tables,
-        "alarms": sum(_alarm(one, truth) for one in told),
+        _counted(truth): sum(_alarm(one, truth) for one in told),
         "cannot_tell": sum(any(law.verdict == "cannot tell" for law in one.targets.values()) for one in told),
         "named": [_named(one) for one in told],
-        "named_rightly": sum(_rightly(one, truth) for one in told),
+        **({"named_rightly": sum(_rightly(one, truth) for one in told)} if truth.changes else {}),
         "faults_rightly": sum(
             {(one.column, one.kind) for one in told_.faults} == set(truth.faults) for told_ in told
         ),
@@ -77,6 +76,13 @@ def _asked(
     if streams:
         row |= _watched(twin, rig, event, rows, streams, seed)
     return row
+
+
+def _counted(truth: Event) -> str:
+    """What alarms are called: false ones, changes found, or neither where it cannot be told from the rows."""
+    if truth.pairs or truth.changes:
+        return "found"
+    return "said_changed" if truth.changes is None else "alarms"
 
 
 def _table(rig: Rig, event: str, rows: int, seed: int, number: int) -> Any:
@@ -95,7 +101,7 @@ def _named(told: Monitored) -> list[str]:
 def _rightly(told: Monitored, truth: Event) -> bool:
     """Where a law changed and an alarm was given: whether the inputs that it follows are among those that it may."""
     named = set(_named(told))
-    return bool(truth.changes) and told.changed and set(truth.must) <= named <= {*truth.must, *truth.may}
+    return told.changed and set(truth.must) <= named <= {*truth.must, *truth.may}
 
 
 def _watched(twin: Twin, rig: Rig, event: str, rows: int, streams: int, seed: int) -> dict[str, Any]:
