@@ -17,9 +17,9 @@ def test_an_event_begins_where_it_is_said_to(name: str) -> None:
     rig = RIGS[name]
     for event in rig.events:
         made, calm = (table(rig, 400, np.random.default_rng(3), one, 200) for one in (event, NOTHING))
-        before, after = (made[rows].equals(calm[rows]) for rows in (slice(0, 200), slice(200, 400)))
-        assert before, event
-        assert after == (event == NOTHING), event
+        there = made.notna() & calm.notna()  # which cells are missing is drawn last
+        assert made.where(there, 0)[:200].equals(calm.where(there, 0)[:200]), event
+        assert made[200:].equals(calm[200:]) == (event == NOTHING), event
         truth = rig.events[event]
         assert {*truth.must, *truth.may, *(column for column, _ in truth.faults)} <= set(made)
         assert set(rig.targets) <= set(made)
