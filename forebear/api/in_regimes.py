@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import networkx as nx
@@ -11,7 +11,14 @@ import numpy as np
 import pandas as pd
 
 from forebear.data.cells import html_table
-from forebear.discovery.regimes import SAME, inputs_table, only_somewhere, regime_graph, regime_of
+from forebear.discovery.regimes import (
+    SAME,
+    inputs_table,
+    only_somewhere,
+    regime_graph,
+    regime_of,
+    unsure_elsewhere,
+)
 from forebear.discovery.settings import PRESETS
 from forebear.discovery.structure import INDEPENDENT, ORDERED
 from forebear.errors import InputError
@@ -31,6 +38,9 @@ class InRegimes:
     """the column that tells them apart"""
     found: Mapping[str, Found]
     """label of a regime -> the result on its rows"""
+    joined: Mapping[tuple[str, ...], Found] = field(default_factory=dict)
+    """labels of several regimes -> the result on all their rows, given which of them a row is of: asked where an
+    input is needed in others, and each of these alone has too few rows to tell"""
 
     @property
     def targets(self) -> tuple[str, ...]:
@@ -45,8 +55,19 @@ class InRegimes:
 
     @property
     def only(self) -> dict[str, dict[str, tuple[str, ...]]]:
-        """For each target the inputs that are needed in some regimes and surely not in the others, and where."""
-        return {target: only_somewhere(inputs) for target, inputs in self.inputs.items()}
+        """For each target the inputs that are needed in some regimes and surely not in the others, and where.
+
+        Of the others either each alone says so, or all of them together (`joined`).
+        """
+        return {target: only_somewhere(inputs, self._joined(target)) for target, inputs in self.inputs.items()}
+
+    def _joined(self, target: str) -> dict[tuple[str, ...], dict[str, str]]:
+        tables = {
+            labels: inputs_table({"": one.record}, target)[""]
+            for labels, one in self.joined.items()
+            if target in one.targets
+        }
+        return {labels: {str(name): str(word) for name, word in own.items()} for labels, own in tables.items()}
 
     @property
     def graph(self) -> nx.DiGraph:
@@ -97,16 +118,29 @@ def in_regimes(found: Found, targets: Iterable[str] | None, progress: bool | Non
     own = {*_SETTINGS, *PRESETS[str(record.settings["preset"])].flat()} - {"kernel"}
     settings: dict[str, Any] = {name: value for name, value in record.settings.items() if name in own}
     settings |= about_rows
-    parts = {}
     labels = frame[regime].to_numpy()
-    for label in dict.fromkeys(labels.tolist()):  # in the order of the table
-        rows = frame.iloc[np.flatnonzero(labels == label)].drop(columns=regime).reset_index(drop=True)
+
+    def asked_in(own: tuple[Any, ...], some: list[str], always: tuple[str, ...]) -> Found:
+        rows = frame.iloc[np.flatnonzero(np.isin(labels, own))].reset_index(drop=True)
+        rows = rows if always else rows.drop(columns=regime)
         # What does not vary in a regime is no candidate there.
         moving = {name for name, count in rows.nunique().items() if count > 1}
-        roles: dict[str, Any] = _roles([record.questions[target] for target in asked], moving)
-        periods = {name: period for name, period in found.table.periods().items() if name in moving}
-        parts[str(label)] = discover(rows, asked, **roles, periodic=periods or None, progress=progress, **settings)
-    return InRegimes(regime, parts)
+        roles: dict[str, Any] = _roles([record.questions[target] for target in some], moving, always)
+        periods = {name: period for name, period in found.table.periods().items() if name in moving}  # type: ignore[union-attr]
+        kinds = dict.fromkeys(always, "category") or None
+        return discover(rows, some, **roles, periodic=periods or None, kinds=kinds, progress=progress, **settings)
+
+    order = dict.fromkeys(labels.tolist())  # as in the table
+    parts = InRegimes(regime, {str(label): asked_in((label,), asked, ()) for label in order})
+    together: dict[tuple[str, ...], list[str]] = {}
+    for target, inputs in parts.inputs.items():
+        for rest in unsure_elsewhere(inputs):
+            together.setdefault(rest, []).append(target)
+    joined = {
+        rest: asked_in(tuple(label for label in order if str(label) in rest), some, (regime,))
+        for rest, some in together.items()
+    }
+    return InRegimes(regime, parts.found, joined)
 
 
 def _with_rows(found: Found) -> tuple[pd.DataFrame, dict[str, str]]:
@@ -125,15 +159,18 @@ def _with_rows(found: Found) -> tuple[pd.DataFrame, dict[str, str]]:
     return frame, options
 
 
-def _roles(questions: Sequence[Question], moving: set[str]) -> dict[str, Any]:
-    """Candidates, groups and kept inputs of these questions, as far as their columns vary."""
+def _roles(questions: Sequence[Question], moving: set[str], always: tuple[str, ...] = ()) -> dict[str, Any]:
+    """Candidates, groups and kept inputs of these questions, as far as their columns vary; `always` is kept too."""
     candidates, groups, keep = {}, {}, {}
     for question in questions:
-        left = {name: [c for c in columns if c in moving] for name, columns in question.candidates.items()}
+        left = {
+            name: [c for c in columns if c in moving and c not in always]
+            for name, columns in question.candidates.items()
+        }
         candidates[question.target] = [column for columns in left.values() for column in columns]
         grouped = {n for n, columns in question.candidates.items() if columns != (n,)}
         groups |= {name: left[name] for name in grouped if left[name]}
-        keep[question.target] = [name for name in question.always if name in moving]
+        keep[question.target] = [*(name for name in question.always if name in moving), *always]
     # An empty mapping would rule out that another target is asked about.
     return {"candidates": candidates, "groups": groups or None, "keep": keep if any(keep.values()) else ()}
 

@@ -7,7 +7,7 @@ know which regime a row is of. Where they do, it is another law, and the regime 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 import networkx as nx
 import pandas as pd
@@ -101,20 +101,45 @@ def _inputs(part: Discovery, target: str) -> dict[str, str]:
     return found
 
 
-def only_somewhere(inputs: pd.DataFrame) -> dict[str, tuple[str, ...]]:
+def only_somewhere(
+    inputs: pd.DataFrame, joined: Mapping[tuple[str, ...], Mapping[str, str]] | None = None
+) -> dict[str, tuple[str, ...]]:
     """Inputs that are needed in some regimes and surely not in all the others -> the regimes that need them.
 
+    `joined` has the words for several regimes together: where each of the others alone cannot tell, they may.
+
     >>> table = pd.DataFrame({"a": ["needed", "needed"], "b": ["not needed", "cannot tell"]}, index=["x", "z"])
-    >>> only_somewhere(table)
+    >>> only_somewhere(table.assign(c="not needed"))
     {'x': ('a',)}
+    >>> only_somewhere(table.assign(c="not needed"), {("b", "c"): {"z": "not needed"}})
+    {'x': ('a',), 'z': ('a',)}
     """
     found = {}
-    for name, row in inputs.iterrows():
-        words = {str(label): word for label, word in row.items()}
-        needed = tuple(label for label, word in words.items() if word == NEEDED)
-        if needed and len(needed) < len(words) and set(words.values()) == {NEEDED, NOT_NEEDED}:
-            found[str(name)] = needed
+    for name, needed, rest, sure in _somewhere(inputs):
+        if sure or (joined or {}).get(rest, {}).get(name) == NOT_NEEDED:
+            found[name] = needed
     return found
+
+
+def unsure_elsewhere(inputs: pd.DataFrame) -> set[tuple[str, ...]]:
+    """Regimes that have to be asked together: an input that others need is not needed in any of them, as far as each
+    alone can tell.
+
+    >>> table = pd.DataFrame({"a": ["needed", "needed"], "b": ["not needed", "cannot tell"]}, index=["x", "z"])
+    >>> unsure_elsewhere(table.assign(c="not needed"))
+    {('b', 'c')}
+    """
+    return {rest for _, _, rest, sure in _somewhere(inputs) if not sure and len(rest) > 1}
+
+
+def _somewhere(inputs: pd.DataFrame) -> Iterator[tuple[str, tuple[str, ...], tuple[str, ...], bool]]:
+    """Inputs that some regimes need, and others do not seem to: which do, which do not, and whether that is sure."""
+    for name, row in inputs.iterrows():
+        words = {str(label): word for label, word in row.items() if isinstance(word, str)}
+        needed = tuple(label for label, word in words.items() if word == NEEDED)
+        rest = tuple(str(label) for label in inputs.columns if str(label) not in needed)
+        if needed and rest and len(words) == len(inputs.columns):
+            yield str(name), needed, rest, all(words[label] == NOT_NEEDED for label in rest)
 
 
 def regime_graph(parts: Mapping[str, Discovery]) -> nx.DiGraph:

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 # Without rows set aside nothing is known of what the twin gets wrong: smaller changes than this say nothing.
 UNKNOWN_MARGIN = 0.2
+# Of the latents that a value of a lattice, or an atom, stands for.
+_PLACES = 16
 # Of laws that are no quantile map the place of a value is that among so many draws, at so many rows at most.
 _DRAWS, _MOST_DRAWN = 200, 5_000
 # Known rows below which the twin is taken at its word.
@@ -39,7 +41,8 @@ FEWEST_KNOWN = 50
 class Latents:
     """Latents of rows, and how they come about."""
 
-    z: Float[np.ndarray, "rows targets"]
+    z: Float[np.ndarray, "rows targets draws"]
+    """several draws where a value stands for an interval of them"""
     moved: Callable[[int, np.ndarray, float], np.ndarray]
     """those of one target on some rows, once so much has been taken off it"""
 
@@ -91,7 +94,7 @@ def monitor(twin: Twin, rows: Any, *, reference: Any, level: float, margin: floa
         float(margin),
         (*notes, *_untold(verdicts)),
         dict(twin.units),
-        own.z,
+        own.z[..., 0],
         inside + 1,
     )
 
@@ -119,7 +122,7 @@ def _untold(verdicts: dict[str, LawVerdict]) -> list[str]:
 class Known:
     """Rows on which the laws hold."""
 
-    z: Float[np.ndarray, "rows targets"]
+    z: Float[np.ndarray, "rows targets draws"]
     x: Float[np.ndarray, "rows inputs"]
     other: dict[str, np.ndarray]
     ordered: bool
@@ -150,7 +153,7 @@ def known_rows(twin: Twin, reference: Any, seed: int) -> Known | None:
 def batch_of(twin: Twin, table: NewTable, inside: np.ndarray, own: Latents, known: Known | None) -> Batch:
     """What is judged: latents and inputs of both sides as plain arrays."""
     inputs = inputs_of(twin, known, table.x[inside], {name: cells[inside] for name, cells in table.other.items()})
-    z = np.zeros((0, len(twin.outputs))) if known is None else known.z
+    z = np.zeros((0, len(twin.outputs), 1)) if known is None else known.z
     return Batch(
         twin.targets,
         twin.ancestors,
@@ -193,8 +196,7 @@ def _groups(twin: Twin, table: NewTable, inside: np.ndarray) -> np.ndarray | Non
 def latents_of(twin: Twin, x: np.ndarray, y: np.ndarray, seed: int) -> Latents:
     """One latent for each target: its own, or its place among draws where the law is no quantile map of each."""
     if isinstance(twin.law, BlendLaw):
-        z = twin.latent(x, y, seed=seed) if len(x) else np.zeros((0, len(twin.outputs)))
-        return Latents(z, _off_tables(twin.law, x, y))
+        return Latents(_drawn(twin, x, y, seed), _off_tables(twin.law, x, y))
     if twin.law_rises:
 
         def pulled(target: int, rows: np.ndarray, amount: float) -> np.ndarray:
@@ -202,8 +204,7 @@ def latents_of(twin: Twin, x: np.ndarray, y: np.ndarray, seed: int) -> Latents:
             values[:, target] -= amount
             return twin.latent(x[rows], values, seed=seed)[:, target]
 
-        z = twin.latent(x, y, seed=seed) if len(x) else np.zeros((0, len(twin.outputs)))
-        return Latents(z, pulled)
+        return Latents(_drawn(twin, x, y, seed), pulled)
     draws = twin.sample(x, n=_DRAWS, seed=seed, outside="ignore") if len(x) else np.zeros((_DRAWS, *y.shape))
     chance = np.random.default_rng(seed).random(y.shape)
 
@@ -211,7 +212,14 @@ def latents_of(twin: Twin, x: np.ndarray, y: np.ndarray, seed: int) -> Latents:
         return _among(draws[:, rows, target], y[rows, target] - amount, chance[rows, target])
 
     every = np.arange(len(x))
-    return Latents(np.stack([placed(i, every, 0.0) for i in range(y.shape[1])], axis=1), placed)
+    return Latents(np.stack([placed(i, every, 0.0) for i in range(y.shape[1])], axis=1)[..., None], placed)
+
+
+def _drawn(twin: Twin, x: np.ndarray, y: np.ndarray, seed: int) -> np.ndarray:
+    if not len(x):
+        return np.zeros((0, len(twin.outputs), 1))
+    single = all(target.dequantiser.kind == "continuous" for target in twin.outputs)
+    return twin.latents(x, y, 1 if single else _PLACES, seed)
 
 
 def _off_tables(law: BlendLaw, x: np.ndarray, y: np.ndarray) -> Callable[[int, np.ndarray, float], np.ndarray]:

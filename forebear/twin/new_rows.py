@@ -90,7 +90,7 @@ def _beyond(twin: Twin, x: np.ndarray, y: np.ndarray) -> dict[str, np.ndarray]:
     scale = np.array([column.scale for column in twin.columns])
     with np.errstate(invalid="ignore"):
         far = np.maximum(low - x, x - high) / scale > FAR
-    far |= np.array([bool(column.levels) for column in twin.columns]) & (x == UNKNOWN)
+    far |= np.array([bool(column.levels) for column in twin.columns], bool) & (x == UNKNOWN)
     found = {name: far[:, place] for place, name in enumerate(twin.inputs)}
     for names, rows in _corners(twin, x, far.any(axis=1)):
         for name in names:

@@ -275,15 +275,23 @@ class Twin:
 
         A value of a lattice, or an atom, stands for an interval of latents; one of them is drawn, by `seed`.
         """
+        return self.latents(given, y, 1, seed)[..., 0]
+
+    def latents(self, given: Any, y: Any, draws: int, seed: int = 0) -> np.ndarray:
+        """The same (rows, targets, draws), with so many draws of the latents that a value stands for.
+
+        Values of a target that is neither a lattice nor has atoms have one latent each, which comes so many times.
+        """
         check_whole("seed", seed, 0)
+        check_whole("draws", draws, 1)
         self.demand("pull", "latent")
         x, values = self._observed(given, y)
         rng = np.random.default_rng(seed)
         if not self.law_rises:
-            spread = [t.dequantiser.spread(values[:, i], rng) for i, t in enumerate(self.outputs)]
-            return self.law.pull(x, np.stack(spread, axis=1))
+            told = [self.law.pull(x, np.stack(self._spread(values, rng), axis=1)) for _ in range(draws)]
+            return np.stack(told, axis=-1)
         below, above = self._latent_cells(x, values)
-        return mass.draw_between(below, above, rng)
+        return np.stack([mass.draw_between(below, above, rng) for _ in range(draws)], axis=-1)
 
     def log_prob(self, given: Any, y: Any) -> np.ndarray:
         """Log density (rows, targets) of observed targets, or log probability of lattice values and atoms.
@@ -720,6 +728,9 @@ class Twin:
     def _discrete(self, i: int, values: np.ndarray) -> np.ndarray:
         low, high = self.outputs[i].dequantiser.cells(values)
         return low < high
+
+    def _spread(self, values: np.ndarray, rng: np.random.Generator) -> list[np.ndarray]:
+        return [target.dequantiser.spread(values[:, i], rng) for i, target in enumerate(self.outputs)]
 
     def _latent_cells(self, x: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Latents at both ends of the cell of each value; an open end is at infinity."""

@@ -18,7 +18,7 @@ from forebear.twin.new_rows import read_new
 from forebear.watch.features import ORDER_SHARES, InputFeatures, all_scores, features_of
 from forebear.watch.misfit import Misfit, misfit_of, no_misfit
 from forebear.watch.result import CHANGED, HOLDS
-from forebear.watch.stream import Bets, Wealth, factor_of
+from forebear.watch.stream import Bets, Wealth, factor_of, unlike_of
 
 if TYPE_CHECKING:
     from forebear.twin.twin import Twin
@@ -93,9 +93,13 @@ class Watch:
         if self._known is not None and self._known.groups is not None and memory is None:
             # Rows of a group share something: a group is as good as one row.
             factor = max(factor, len(self._known.groups) / (int(self._known.groups.max()) + 1))
-        bets = Bets.of(self._features(empty[0], empty[2]))
+        features = self._features(empty[0], empty[2])
+        bets = Bets.of(features)
         share = level / len(misfits)
-        self._laws = [Wealth(bets, misfit, share, margin, float(factor)) for misfit in misfits]
+        self._laws = [
+            Wealth(bets, one, share, margin, float(factor), unlike_of(bets, one, features) if one.stretches else None)
+            for one in misfits
+        ]
 
     def __repr__(self) -> str:
         now = self.now()

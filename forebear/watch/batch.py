@@ -24,9 +24,10 @@ class Batch:
 
     targets: tuple[str, ...]
     ancestors: Mapping[str, Sequence[str]]
-    known: Float[np.ndarray, "known targets"]
-    """latents of rows that no training has seen; none at all for a twin that is taken at its word"""
-    new: Float[np.ndarray, "rows targets"]
+    known: Float[np.ndarray, "known targets *draws"]
+    """latents of rows that no training has seen; none at all for a twin that is taken at its word; several draws on a
+    last axis where a value stands for an interval of them"""
+    new: Float[np.ndarray, "rows targets *draws"]
     inputs: Sequence[Input]
     pull: Callable[[int, np.ndarray, float], np.ndarray]
     """latents of one target on some new rows, once so much has been taken off it: (target, rows, amount)"""
@@ -104,7 +105,7 @@ def _pairs(batch: Batch, margin: float) -> list[tuple[tuple[str, str], float]]:
     found = []
     features = [features_of(one) for one in batch.inputs]
     for i, j in list(combinations(range(len(batch.targets)), 2))[:_MOST_PAIRS]:
-        both = [scores(z[:, [i, j]])[..., LOCATION].prod(axis=1)[:, None] for z in (batch.known, batch.new)]
+        both = [(_place(z[:, i]) * _place(z[:, j]))[:, None] for z in (batch.known, batch.new)]
         rows = len(batch.new)
         misfit, design = misfit_of(both[0], features, [], rows, batch.ordered, batch.known_groups)
         new = NewRows.of(both[1], design, np.zeros((rows, 0)), misfit, batch.groups)
@@ -112,3 +113,8 @@ def _pairs(batch: Batch, margin: float) -> list[tuple[tuple[str, str], float]]:
         told = [float(plain_contrasts(new, misfit, w, margin).p_value[0, 0]) / share for w, share in parts]
         found.append(((batch.targets[i], batch.targets[j]), min(1.0, *told)))
     return found
+
+
+def _place(z: Float[np.ndarray, " rows *draws"]) -> Float[np.ndarray, " rows"]:
+    place = scores(z)[..., LOCATION]
+    return place if z.ndim == 1 else place.mean(axis=1)

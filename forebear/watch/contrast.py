@@ -8,6 +8,7 @@ plainly, h a feature of an input whether it changed with that input, h an end of
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Bool, Float
@@ -21,6 +22,23 @@ FEWEST = 20.0
 FEWEST_GROUPS = 8
 _FEWEST_THERE = 20
 """rows at an end of an input, for a test of these alone"""
+
+
+class Between(NamedTuple):
+    """How much means vary from one stretch of known rows to the next, beyond chance: variances."""
+
+    plain: Float[np.ndarray, "orders 1"]
+    inputs: Float[np.ndarray, "orders tested"]
+
+    @classmethod
+    def of(
+        cls, misfit: Misfit, known: Float[np.ndarray, "known tested"], ends: Bool[np.ndarray, " tested"]
+    ) -> Between:
+        """From the features of known rows, on the scale on which those of new rows are tested."""
+        h = standardised(known)
+        there = (known[:, ends] > 0).astype(float)
+        h[:, ends] = there / np.sqrt(np.maximum(there.mean(axis=0), 1e-9))
+        return cls(misfit.between(np.ones((len(known), 1))), misfit.between(h))
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,6 +57,8 @@ class NewRows:
     """features that say whether a row lies at an end of an input"""
     covered: Bool[np.ndarray, " tested"] | None = None
     """features along which the misfit was learned: there it is the same as long as the inputs come as they did"""
+    between: Between | None = None
+    """how much means of known rows vary from stretch to stretch"""
 
     @classmethod
     def of(
@@ -50,11 +70,12 @@ class NewRows:
         groups: np.ndarray | None = None,
         ends: np.ndarray | None = None,
         covered: np.ndarray | None = None,
+        between: Between | None = None,
     ) -> NewRows:
         """Take the misfit out, and look how slow the rest is."""
         left = scores - design @ misfit.weights
         slow = _longer(memory(_cleared(left, features)), misfit.slow)
-        return cls(left, design, features, slow, memory(features), groups, ends, covered)
+        return cls(left, design, features, slow, memory(features), groups, ends, covered, between)
 
     def worth(self, rows: int) -> float:
         """How many independent rows so many of them are worth, for the slowest of location and spread."""
@@ -91,7 +112,8 @@ def plain_contrasts(new: NewRows, misfit: Misfit, window: slice, margin: float) 
     """h = 1: one column."""
     rows = window.stop - window.start
     doubt = misfit.doubt[:, None] * misfit.stranger(new.design[window])
-    return _contrasts(new, misfit, window, np.ones((rows, 1)), inflation(new.slow), margin + doubt)
+    between = None if new.between is None else new.between.plain
+    return _contrasts(new, misfit, window, np.ones((rows, 1)), inflation(new.slow), margin + doubt, between)
 
 
 def input_contrasts(new: NewRows, misfit: Misfit, window: slice, margin: float) -> Contrasts:
@@ -104,7 +126,8 @@ def input_contrasts(new: NewRows, misfit: Misfit, window: slice, margin: float) 
     if new.ends is not None:
         # So much at an end alone is less over all rows.
         bound = bound * np.where(new.ends, np.abs(h).mean(axis=0), 1.0)
-    return _contrasts(new, misfit, window, h, inflation(new.slow, new.slow_features), bound)
+    between = None if new.between is None else new.between.inputs
+    return _contrasts(new, misfit, window, h, inflation(new.slow, new.slow_features), bound, between)
 
 
 def tested_functions(new: NewRows, window: slice) -> Float[np.ndarray, "rows tested"]:
@@ -126,7 +149,13 @@ def standardised(features: Float[np.ndarray, "rows some"]) -> Float[np.ndarray, 
 
 
 def _contrasts(
-    new: NewRows, misfit: Misfit, window: slice, h: np.ndarray, factor: np.ndarray, bound: np.ndarray
+    new: NewRows,
+    misfit: Misfit,
+    window: slice,
+    h: np.ndarray,
+    factor: np.ndarray,
+    bound: np.ndarray,
+    between: np.ndarray | None,
 ) -> Contrasts:
     left, rows = new.left[window], len(h)
     mean = left.T @ h / rows
@@ -138,9 +167,11 @@ def _contrasts(
     else:
         own, freedom = _by_groups(left, h, mean, new.groups[window])
     known = misfit.variance(h.T @ new.design[window] / rows)
-    whole = own + known
+    unlike = np.zeros_like(own) if between is None else between
+    whole = own + known + unlike
     # Welch and Satterthwaite; a test that has no variance left has nothing to say.
     parts = own**2 / freedom + known**2 / np.maximum(misfit.freedom, 1.0)[:, None]
+    parts = parts + unlike**2 / max(1, misfit.stretches - 1)
     freedom = np.clip(whole**2 / np.maximum(parts, 1e-300), 1.0, 1e6)
     error = np.sqrt(whole)
     beyond = np.maximum(np.abs(mean) - bound, 0.0) / np.maximum(error, 1e-12)

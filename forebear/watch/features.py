@@ -45,13 +45,21 @@ def scores(z: Float[np.ndarray, "*shape"]) -> Float[np.ndarray, "*shape orders"]
     return legendre(2 * ndtr(z.reshape(-1)) - 1, ORDERS).reshape(*z.shape, ORDERS)
 
 
-def all_scores(z: Float[np.ndarray, " rows"]) -> Float[np.ndarray, "rows all_orders"]:
+def all_scores(z: Float[np.ndarray, " rows *draws"]) -> Float[np.ndarray, "rows all_orders"]:
     """The same, and after them whether a latent lies in a tail: low and high, of mean 0 and variance 1.
+
+    A value that stands for an interval of latents, such as a count or a label, has several draws of them: what counts
+    is their mean, which leaves out the chance of a single draw.
 
     >>> z = np.random.default_rng(0).normal(size=100_000)
     >>> bool(abs(all_scores(z).mean(axis=0)).max() < 0.02 and abs(all_scores(z).std(axis=0) - 1).max() < 0.02)
     True
+    >>> drawn = np.random.default_rng(0).normal(size=(100, 2))
+    >>> bool(np.allclose(all_scores(drawn), (all_scores(drawn[:, 0]) + all_scores(drawn[:, 1])) / 2))
+    True
     """
+    if z.ndim == 2:
+        return np.mean([all_scores(own) for own in z.T], axis=0) if z.size else np.zeros((len(z), len(ORDER_SHARES)))
     place = ndtr(z)
     tails = [(own < part) - part for part in _TAILS for own in (place, 1 - place)]
     scale = [np.sqrt(part * (1 - part)) for part in _TAILS for _ in "ab"]

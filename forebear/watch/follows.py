@@ -40,7 +40,7 @@ class _Look(NamedTuple):
 
 
 def follows(
-    scales: Sequence[Float[np.ndarray, " rows"]],
+    scales: Sequence[Float[np.ndarray, " rows *draws"]],
     misfit: Misfit,
     inputs: Sequence[InputFeatures],
     design: Float[np.ndarray, "rows features"],

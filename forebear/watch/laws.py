@@ -12,6 +12,7 @@ from jaxtyping import Float
 from forebear.watch.contrast import (
     FEWEST,
     FEWEST_GROUPS,
+    Between,
     Contrasts,
     NewRows,
     input_contrasts,
@@ -36,8 +37,8 @@ class Law:
     """The latents of one target on known and new rows, and the inputs that its change may follow."""
 
     target: str
-    known: Float[np.ndarray, " known"]
-    new: Float[np.ndarray, " rows"]
+    known: Float[np.ndarray, " known *draws"]
+    new: Float[np.ndarray, " rows *draws"]
     own: Sequence[InputFeatures]
     """of the inputs of this law"""
     others: Sequence[InputFeatures]
@@ -119,7 +120,8 @@ def test_law(law: Law, margin: float) -> Tested:
     # A twin that is taken at its word has no misfit, and no rows to learn one on.
     before = np.column_stack([np.zeros((len(known), 0)), *(one.known for one in features)]) if len(known) else None
     covered = None if before is None else misfit.covers(before)
-    rows = NewRows.of(all_scores(law.new), design, tested, misfit, law.groups, ends, covered)
+    between = None if before is None else Between.of(misfit, before, ends)
+    rows = NewRows.of(all_scores(law.new), design, tested, misfit, law.groups, ends, covered, between)
     share, best = _WITH_INPUTS if tested.shape[1] else 0.0, (np.inf, slice(0, len(law.new)))
     kept: dict[tuple[int, int], tuple[Contrasts, Contrasts]] = {}
     fewest = max(_WINDOW, 2 * FEWEST * len(law.new) / max(rows.worth(len(law.new)), 1.0))
@@ -209,22 +211,38 @@ def _end(law: Law, rows: np.ndarray) -> End:
 
 
 def _stretch(tested: Tested) -> Stretch:
-    """From the sum of all scores, and products with inputs, that show in the window; from tails, and from ends of
-    inputs, only where nothing else does: so many that say the same would make the place look surer than it is."""
+    """From the sum of all scores that show in the window, with or without products with inputs, whichever shows a
+    stretch more clearly; from tails, and from ends of inputs, only where nothing else does: so many that say the same
+    would make the place look surer than it is."""
     rows, window = tested.rows, tested.window
-    series = _shown(tested, False)
-    if not series.any():
-        series = _shown(tested, True)
-    if not series.any():
+    choices = [_shown(tested, False, False), _shown(tested, True, False)]
+    if not any(series.any() for series in choices):
+        choices = [_shown(tested, True, True)]
+    found = [
+        (_clearness(series, own), own)
+        for series in choices
+        if series.any()
+        for own in [changed_rows(series, len(series) / rows.worth(len(series)), window)]
+    ]
+    if not found:
         return Stretch(window.start, window.stop, window.start, window.start)
-    return changed_rows(series, len(series) / rows.worth(len(series)), window)
+    return max(found, key=lambda pair: pair[0])[1]
 
 
-def _shown(tested: Tested, all_of_them: bool) -> Float[np.ndarray, " rows"]:
+def _clearness(series: np.ndarray, stretch: Stretch) -> float:
+    """Of the mean of a stretch, beside how much the rest varies."""
+    inside = np.zeros(len(series))
+    inside[stretch.first : stretch.last] = 1.0
+    mean = series[stretch.first : stretch.last].mean()
+    return float(mean**2 * inside.sum() / max(float((series - mean * inside).var()), 1e-300))
+
+
+def _shown(tested: Tested, with_inputs: bool, all_of_them: bool) -> Float[np.ndarray, " rows"]:
     rows, window = tested.rows, tested.window
     series = np.zeros(len(rows.left))
     every = tested_functions(rows, slice(0, len(series)))
-    for told, h, ends in ((tested.plain, None, None), (tested.inputs, every, rows.ends)):
+    both = ((tested.plain, None, None), (tested.inputs, every, rows.ends))
+    for told, h, ends in both if with_inputs else both[:1]:
         clear = np.abs(told.mean) > 3.0 * told.error + tested.margin
         if not all_of_them:
             clear[ORDERS:] = False

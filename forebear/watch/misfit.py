@@ -21,6 +21,8 @@ _ROWS_PER_FEATURE = 12
 _RIDGE = 1e-3
 # Of the misfit's own spread over the known rows, the share that it may be off by where other inputs come.
 _DOUBT = 0.5
+# Stretches of known rows that are compared with one another, and the fewest rows of each.
+_STRETCHES, _ROWS_OF_STRETCH = 8, 25
 # What the regression may leave of a feature that it knows.
 _COVERED = 0.02
 
@@ -42,6 +44,9 @@ class Misfit:
     """(orders,) what a mean may be off by although the misfit was taken out: a share of how much the misfit itself
     varies, since a regression that finds so much has not found all"""
 
+    stretches: int = 0
+    """into which known rows that follow one another are cut, to see how unlike they are; 0: not at all"""
+
     @property
     def rows(self) -> int:
         """Known rows; 0 when the twin was taken at its word."""
@@ -58,6 +63,18 @@ class Misfit:
             return (sums**2).sum(axis=1) / self.rows**2 * count / max(1, count - 1)
         plain = np.square(self.left).T @ np.square(lever) / self.rows**2
         return plain * inflation(self.slow)
+
+    def between(self, features: Float[np.ndarray, "known some"]) -> Float[np.ndarray, "orders some"]:
+        """Variance of means of left * feature from stretch to stretch, beyond what chance and memory make of it.
+
+        Inputs come otherwise in each stretch, and what a twin gets wrong with them; so they will in the next one.
+        """
+        if not self.stretches:
+            return np.zeros((self.left.shape[1], features.shape[1]))
+        parts = np.array_split(np.arange(self.rows), self.stretches)
+        means = np.stack([self.left[own].T @ features[own] / len(own) for own in parts])
+        chance = self.spread[:, None] * np.square(features).mean(axis=0) * self.stretches / self.rows
+        return (means.var(axis=0, ddof=1) - chance * inflation(self.slow, memory(features))).clip(0)
 
     def stranger(self, design: Float[np.ndarray, "rows features"]) -> float:
         """The share of the doubt that stands: none where inputs come as they did, all where they come otherwise."""
@@ -136,7 +153,8 @@ def fit_misfit(
     lever = np.einsum("rf,fg,rg->r", design, inverse, design) / rows
     left = (scores - design @ weights) / (1 - np.minimum(lever, 0.5))[:, None]
     slow = memory(left) if ordered else np.zeros((scores.shape[1], 1))
-    found = Misfit(weights, inverse, design, left, slow, groups)
+    stretches = _STRETCHES if ordered and rows >= _STRETCHES * _ROWS_OF_STRETCH else 0
+    found = Misfit(weights, inverse, design, left, slow, groups, stretches=stretches)
     spread = (design @ weights).var(axis=0) - found.variance(design - design.mean(axis=0)).mean(axis=1)
     return replace(found, doubt=_DOUBT * np.sqrt(spread.clip(0)))
 

@@ -14,7 +14,7 @@ Pull = Callable[[np.ndarray, float], np.ndarray]
 _ASKED, _DOUBLED, _HALVED = 1_000, 12, 10
 
 
-def place_of(new: Float[np.ndarray, " rows"], known: Float[np.ndarray, " known"]) -> tuple[float, float]:
+def place_of(new: Float[np.ndarray, " rows *draws"], known: Float[np.ndarray, " known *more"]) -> tuple[float, float]:
     """By how much the median of new latents lies above that of known ones, and how many times their spread is theirs.
 
     >>> z = np.linspace(-2, 2, 101)
@@ -28,7 +28,7 @@ def place_of(new: Float[np.ndarray, " rows"], known: Float[np.ndarray, " known"]
     return middle - float(np.median(usual)), float(np.clip(wide / max(before, 1e-9), 0.02, 50.0))
 
 
-def moved_by(pull: Pull, rows: np.ndarray, known: Float[np.ndarray, " known"], scale: float) -> float | None:
+def moved_by(pull: Pull, rows: np.ndarray, known: Float[np.ndarray, " known *draws"], scale: float) -> float | None:
     """What has to be taken off the target for its latents to lie where known ones do; None where `scale`, a deviation
     of the target, is NaN: its values are no measurements.
 

@@ -91,14 +91,16 @@ class Monitored:
             return f"the law holds ({p_value})"
         unit = f" {self.units[target]}" if self.units.get(target) else ""
         words = {
-            "moved": f"moved by {_rounded(told.moved_by)}{unit}",
+            "moved": "moved" if told.moved_by is None else f"moved by {_rounded(told.moved_by)}{unit}",
             "widened": f"widened {_rounded(told.widened_by)} times",
             "narrowed": f"narrowed to {_rounded(told.widened_by)} of its spread",
             "other shape": "of another shape",
         }
         if told.along is not None:
             low, high = told.along
-            words["moved"] = f"moved by {_rounded(low.moved_by)} to {_rounded(high.moved_by)}{unit}"
+            words["moved"] = "moved otherwise"
+            if low.moved_by is not None and high.moved_by is not None:
+                words["moved"] = f"moved by {_rounded(low.moved_by)} to {_rounded(high.moved_by)}{unit}"
             words["widened"] = words["narrowed"] = (
                 f"{_rounded(low.widened_by)} to {_rounded(high.widened_by)} times as wide"
             )

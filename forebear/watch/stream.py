@@ -22,7 +22,7 @@ import numpy as np
 from jaxtyping import Float
 from scipy.special import ndtri
 
-from forebear.watch.features import MOST, ORDER_SHARES, InputFeatures, all_scores
+from forebear.watch.features import MOST, ORDER_SHARES, ORDERS, InputFeatures, all_scores
 from forebear.watch.memory import inflation
 from forebear.watch.misfit import Misfit
 
@@ -104,6 +104,8 @@ class Wealth:
     margin: float
     factor: float = 1.0
     """how many rows are worth one; 1: each is bet on alone"""
+    unlike: np.ndarray | None = None
+    """(functions,) variance of their means from stretch to stretch of the known rows"""
     blocks: int = 0
     running: np.ndarray | None = None
     """(functions, signs, stakes) wealth of all bets that have started, times their share"""
@@ -131,7 +133,7 @@ class Wealth:
 
     def add(
         self,
-        z: Float[np.ndarray, " rows"],
+        z: Float[np.ndarray, " rows *draws"],
         features: list[InputFeatures],
         design: Float[np.ndarray, "rows features"],
     ) -> None:
@@ -140,13 +142,18 @@ class Wealth:
         functions = self.bets.functions(features, len(z))
         values = _held(left)[:, self.bets.orders] * functions
         open_part = self.misfit.variance(functions.T @ design / len(z))[self.bets.orders, np.arange(values.shape[1])]
+        if self.unlike is not None:
+            open_part = open_part + self.unlike
         # Both signs of every function share the error of the known rows.
         spent = _OF_KNOWN * self.level / (2 * len(self.bets.orders))
         bound = self.margin + self.misfit.doubt[self.bets.orders] + float(-ndtri(spent)) * np.sqrt(open_part)
         if self.factor == 1.0:
             self._count(_row_by_row(values, bound, self.bets.reach))
         else:
-            variance = self.misfit.spread[self.bets.orders] * np.square(functions).mean(axis=0) * self.factor / len(z)
+            spread = self.misfit.spread
+            # A tail in which the known rows had nobody is not one in which there never is anybody.
+            spread = np.where(np.arange(len(spread)) < ORDERS, spread, np.maximum(spread, 1.0))
+            variance = spread[self.bets.orders] * np.square(functions).mean(axis=0) * self.factor / len(z)
             self._count(_as_one(values.mean(axis=0), bound, _SLACK * variance))
 
     def _count(self, logs: Float[np.ndarray, "functions signs stakes"]) -> None:
@@ -225,6 +232,13 @@ def factor_of(misfit: Misfit) -> float:
     """How many rows are worth one, by the memory of the known rows."""
     factor = float(inflation(misfit.slow)[:2].max())
     return 1.0 if factor < 1.05 else factor
+
+
+def unlike_of(bets: Bets, misfit: Misfit, features: list[InputFeatures]) -> Float[np.ndarray, " functions"]:
+    """How much the mean of each bet varies from stretch to stretch of the known rows: so it may in the next one."""
+    known = [InputFeatures(one.name, one.known, one.known, one.shares, one.smooth) for one in features]
+    between = misfit.between(bets.functions(known, misfit.rows))
+    return between[bets.orders, np.arange(len(bets.orders))]
 
 
 def _prior(block: int) -> float:

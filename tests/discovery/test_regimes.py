@@ -11,7 +11,7 @@ import pytest
 from reports import changed, made_by_hand, verdict
 
 import forebear as fb
-from forebear.api.in_regimes import _roles, _with_rows
+from forebear.api.in_regimes import InRegimes, _roles, _with_rows
 from forebear.data.question import Question
 from forebear.data.table import read_columns
 from forebear.discovery.dependence import Features, tails_test
@@ -138,6 +138,26 @@ def test_a_mix_of_inputs_changes_no_law_and_an_input_of_one_regime_is_found() ->
     assert parts.graph.edges["b", "y"]["regimes"] == ("2",) and parts.graph.edges["a", "y"]["everywhere"]
     assert "2: y <- a, b" in parts.summary() and "<table" in parts._repr_html_()
     assert parts.plot().texts
+
+
+def test_regimes_that_are_too_small_to_tell_alone_are_asked_together() -> None:
+    """`b` acts in the third regime alone; the rows of each other regime leave it open whether it does there."""
+    rng = np.random.default_rng(3)
+    regime = np.repeat(["spring", "summer", "autumn"], 260)
+    a, b = rng.normal(size=(2, 780))
+    y = a + np.where(regime == "autumn", 1.5, 0.0) * b + 0.5 * rng.normal(size=780)
+    table = pd.DataFrame({"regime": regime, "a": a, "b": b, "y": y})
+    found = fb.discover(table, "y", regime="regime", distilled=200)
+    parts = found.in_regimes()
+    told = parts.inputs["y"].loc["b"].to_dict()
+    assert told["autumn"] == NEEDED and CANNOT_TELL in told.values()
+    assert NEEDED not in (told["spring"], told["summer"])
+    [(rest, both)] = parts.joined.items()
+    assert rest == ("spring", "summer") and set(both.ancestors["y"]) == {"a", "regime"}
+    assert both.table is not None and len(both.table.frame()) == 520
+    assert parts.only == {"y": {"b": ("autumn",)}}
+    # Alone they could not tell.
+    assert InRegimes(parts.regime, parts.found).only == {"y": {}}
 
 
 def record(rows: int, gain: float) -> dict[str, Any]:

@@ -225,3 +225,33 @@ def test_a_watch_refuses_what_it_cannot_use(twin: fb.Twin, tmp_path: Path) -> No
         twin.watch(state=tmp_path / "other.json")
     without = rig(500, 9).drop(columns="c")
     assert twin.watch(reference=without).add(rig(60, 0).drop(columns="c")).verdict == "holds"
+
+
+def test_a_law_of_no_inputs_is_monitored_and_watched() -> None:
+    rng = np.random.default_rng(0)
+    table = read_columns(
+        pd.DataFrame({"c": rng.normal(size=600), "y": rng.normal(size=600)}), "the table", ["c", "y"]
+    )
+    alone = fit_twin(table, {"y": []}, joint=False, settings=SMALL, seed=0)
+    for shift, verdict in ((0.0, "holds"), (1.0, "changed")):
+        new = pd.DataFrame({"c": rng.normal(size=400), "y": rng.normal(size=400) + shift})
+        told = alone.monitor(new)
+        assert told.verdict == verdict and told.targets["y"].follows == () and not told.outside.rows
+        assert alone.watch().add(new).verdict == verdict
+
+
+def test_a_label_that_comes_more_often_is_told_in_words() -> None:
+    rng = np.random.default_rng(0)
+
+    def made(rows: int, more: float) -> pd.DataFrame:
+        x = rng.normal(size=rows)
+        score = x + rng.logistic(size=rows) + more
+        return pd.DataFrame({"x": x, "y": np.array(["pass", "scrap"])[(score > 0.5).astype(int)]})
+
+    table = read_columns(made(1_600, 0.0), "the table", ["x", "y"])
+    labels = fit_twin(table, {"y": ["x"]}, joint=False, settings=SMALL, seed=0)
+    assert labels.monitor(made(600, 0.0)).verdict == "holds"
+    told = labels.monitor(made(600, 1.2))
+    assert told.verdict == "changed" and ": moved, " in told.summary() and "amount" not in told.summary()
+    drawn = labels.latents([[0.0]], [["pass"]], 50)
+    assert drawn.shape == (1, 1, 50) and drawn.max() < 0.9 and len(np.unique(drawn)) == 50

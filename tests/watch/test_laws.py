@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -157,6 +158,56 @@ def test_targets_that_no_longer_go_together() -> None:
         assert all(one.verdict == "holds" for one in verdicts.values())
         words.append(together[0].adjusted < 0.05)
     assert words == [False, True]
+
+
+def _coins(seed: int, draws: int, chance: float) -> LawVerdict:
+    """Of a coin that falls on 1 with a chance of a half, and of new falls with another chance."""
+    rng = np.random.default_rng(seed)
+    batch = batch_by_hand(rng, 300, known=400)
+
+    def falls(rows: int, on_one: float) -> np.ndarray:
+        one = rng.random(rows) < on_one
+        return ndtri((rng.random((draws, rows)) + one) / 2).T[:, None, :]
+
+    known, new = falls(400, 0.5), falls(300, chance)
+    return judge(replace(batch, known=known, new=new, scales=np.array([np.nan])), 0.05, 0.05)[0]["y"]
+
+
+def test_several_draws_of_what_a_value_stands_for_show_more_than_one() -> None:
+    """The chance of a single draw is no part of what a label says."""
+    single, several = ([_coins(seed, draws, 0.62) for seed in range(12)] for draws in (1, 16))
+    found = [sum(one.verdict == "changed" for one in side) for side in (single, several)]
+    assert found[1] > found[0] + 3, found
+    assert all(one.moved_by is None for one in several)
+    assert sum(_coins(seed, 16, 0.5).verdict == "changed" for seed in range(40)) <= 4
+
+
+def _seasons(seed: int, ordered: bool, shift: float = 0.0) -> str:
+    """Eight stretches of known rows, in each of which the twin is wrong otherwise, and a ninth that is new."""
+    rng = np.random.default_rng(seed)
+    batch = batch_by_hand(rng, 400, known=1_600)
+    wrong = 0.25 * rng.normal(size=9)
+    known = batch.known + np.repeat(wrong[:8], 200)[:, None]
+    both = replace(batch, known=known, new=batch.new + wrong[8] + shift, ordered=ordered)
+    return judge(both, 0.05, 0.05)[0]["y"].verdict
+
+
+def test_what_varied_from_season_to_season_is_no_change() -> None:
+    alarms = [sum(_seasons(seed, ordered) == "changed" for seed in range(40)) for ordered in (False, True)]
+    assert alarms[0] > 12 and alarms[1] <= 4, alarms
+    assert sum(_seasons(seed, True, 2.5) == "changed" for seed in range(10)) >= 9
+
+
+def test_since_when_is_told_where_inputs_are_slow() -> None:
+    """A plain shift by much, in inputs that lie elsewhere in each part of the rows."""
+    off = []
+    for seed in range(8):
+        batch = batch_by_hand(np.random.default_rng(seed), 1_200, memory=0.97)
+        new = batch.new + 3.0 * (np.arange(1_200) >= 600)[:, None]
+        told = judge(replace(batch, new=new, pull=lambda t, rows, by, z=new: z[rows, t] - by), 0.05, 0.05)[0]["y"]
+        assert told.since is not None
+        off.append(abs(told.since - 601))
+    assert max(off) < 30, off
 
 
 def test_groups_count_as_one_row_each() -> None:

@@ -51,3 +51,42 @@ def test_gaps_that_were_always_there_are_no_fault() -> None:
 
 def test_labels_have_no_neighbours() -> None:
     assert find_faults("x", np.zeros(500), Habit(), number=False) == []
+
+
+def _heater(rows: int, seed: int, warm: float) -> np.ndarray:
+    """Power of a heater by the weather, which is slow; it is off when it is warm."""
+    rng = np.random.default_rng(seed)
+    weather = np.empty(rows)
+    weather[0] = 0.0
+    for row in range(1, rows):
+        weather[row] = 0.95 * weather[row - 1] + 0.3 * rng.normal()
+    return np.maximum(2.0 - warm - weather + 0.3 * rng.normal(size=rows), 0.0)
+
+
+def test_a_rest_at_the_end_of_a_range_is_not_stuck_until_it_is_long() -> None:
+    habit = habit_of(_heater(2_000, 0, 0.0))
+    assert 1 < habit.longest_run < 20
+    for seed in range(1, 30):  # a warmer spring: off for longer than it ever was
+        found = find_faults("heater", _heater(1_000, seed, 0.5), habit)
+        assert [fault for fault in found if fault.kind == "stuck"] == []
+    dead = _heater(1_000, 1, 0.0)
+    dead[500:] = 0.0
+    [fault] = find_faults("heater", dead, habit)
+    assert (fault.kind, fault.value) == ("stuck", 0.0) and abs(fault.first - 501) < 20 and fault.last == 1_000
+    inside = _heater(1_000, 1, 0.0)
+    inside[500:515] = 1.234  # nowhere that it ever rested
+    [fault] = find_faults("heater", inside, habit)
+    assert (fault.first, fault.last) == (501, 515)
+
+
+def test_a_valve_at_its_stop_is_not_stuck_and_one_that_drops_out_is() -> None:
+    rng = np.random.default_rng(0)
+    habit = habit_of(rng.uniform(1, 3, 2_000))
+    open_wide = np.minimum(1.4 * rng.uniform(1, 3, 2_000), 3.0)
+    assert max(np.diff(np.flatnonzero(open_wide < 3.0))) > 6  # it was never at 3 before, and now is for many rows
+    assert [fault for fault in find_faults("push", open_wide, habit) if fault.kind == "stuck"] == []
+    drops = rng.uniform(1, 3, 1_000)
+    for start in (100, 300, 500, 700):
+        drops[start : start + 30] = 0.0
+    stuck = [fault for fault in find_faults("push", drops, habit) if fault.kind == "stuck"]
+    assert [fault.first for fault in stuck] == [101, 301, 501, 701]

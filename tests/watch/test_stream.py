@@ -10,7 +10,7 @@ from watching import slow
 
 from forebear.watch.features import Input, all_scores, features_of
 from forebear.watch.misfit import misfit_of
-from forebear.watch.stream import Bets, Wealth, factor_of
+from forebear.watch.stream import Bets, Wealth, factor_of, unlike_of
 
 Change = Callable[[np.ndarray, np.ndarray], np.ndarray]
 
@@ -41,6 +41,27 @@ def played(seed: int, rows: int, change: Change | None = None, since: int = 0, m
 @pytest.mark.parametrize("memory", [0.0, 0.8])
 def test_seldom_an_alarm_while_the_law_holds(memory: float) -> None:
     assert sum(played(seed, 4_000, memory=memory).changed for seed in range(30)) <= 4
+
+
+def test_a_row_in_a_tail_that_was_empty_is_no_alarm() -> None:
+    """A twin that is far too wide has nobody in its tails among the known rows; one row there proves nothing."""
+    rng = np.random.default_rng(0)
+    known_x, x = slow(rng, 1_500, 0.8, 1), slow(rng, 400, 0.8, 1)
+    known, z = (0.4 * slow(rng, rows, 0.8)[0] for rows in (1_500, 400))
+    features = [features_of(Input("a", known_x[0], x[0]))]
+    misfit, design = misfit_of(all_scores(known), features, [], 400, True, None)
+    assert misfit.spread[-1] < 1e-6
+    wealth = Wealth(Bets.of(features), misfit, 0.05, 0.05, factor_of(misfit))
+    part = slice(0, wealth.block)
+    z[7] = 3.0
+    wealth.add(z[part], [one.part(part) for one in features], design[part])
+    assert wealth.highest < 5
+    unlike = unlike_of(wealth.bets, misfit, features)
+    assert unlike.shape == (len(wealth.bets.orders),) and (unlike >= 0).all() and unlike.any()
+    calm, shifted = (Wealth(wealth.bets, misfit, 0.05, 0.05, wealth.factor, own) for own in (unlike, 0 * unlike))
+    for one in (calm, shifted):  # what varied so much before has to be more, to win
+        one.add(z[part] + 0.5, [own.part(part) for own in features], design[part])
+    assert calm.highest <= shifted.highest
 
 
 @pytest.mark.parametrize(

@@ -45,6 +45,7 @@ BENCHES = {
     "cluster": "repeats on a local dask cluster, one of its workers killed midway, against one process (minutes)",
     "libraries": "pieces written by hand, beside libraries that do the same: L-BFGS, workers, Cholesky (minutes)",
     "monitor": "false alarms, detection and delay of monitors on rigs that change, beside ADWIN (twenty minutes)",
+    "rigs": "what the monitor says of sixteen rigs it was not made on: alarms, inputs, faults (five minutes)",
     "serve": "a served twin: requests per second and latency for 1 to 32 clients, and overload (three minutes)",
     "update": "what a twin that learns on gains on new rows and forgets of old ones, beside refitting (ten minutes)",
     "regimes": "whether laws said to change between regimes do, beside tests of residuals (half an hour)",

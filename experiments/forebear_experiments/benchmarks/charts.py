@@ -235,6 +235,10 @@ CHARTS: Mapping[str, tuple[Panel, ...]] = {
         Panel(_each(_share("alarms")), "share of false alarms", mark=0.05),
         Panel(_each(_share("found")), "share of changes that were found", ends=(0, 1)),
     ),
+    "rigs": (
+        Panel(_each(_share("found")), "share of changes that were found", ends=(0, 1)),
+        Panel(_each(_share("named_rightly")), "the same, with the right inputs named", ends=(0, 1)),
+    ),
     "update": (
         Panel(
             _several(

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -18,6 +18,7 @@ import pandas as pd
 from scipy.stats import ks_2samp, levene
 
 import forebear as fb
+from forebear.api.in_regimes import InRegimes
 from forebear.data.lagged import Lagged
 from forebear.discovery.regimes import CANNOT_TELL, CHANGES, SAME
 from forebear.trees.learn import boosted
@@ -27,19 +28,21 @@ LEVEL, _FOLDS = 0.05, 5
 
 
 def run(
-    kinds: Sequence[str] = tuple(TABLES), tables: int = 5, rows: int = 1_200, readings: int = 5
+    kinds: Sequence[str] = tuple(TABLES), tables: int = 5, rows: int = 1_200, readings: int = 5, first: int = 0
 ) -> Iterator[dict[str, Any]]:
-    """A row per kind of table, with so many tables of so many rows each; then two tied readings."""
+    """A row per kind of table, with so many tables of so many rows each, from the seed `first` on; then two tied
+    readings."""
     for kind in kinds:
-        yield _words(kind, tables, rows)
+        yield _words(kind, tables, rows, first)
     if readings:
         yield from _sharpened(readings)
 
 
-def _words(kind: str, tables: int, rows: int) -> dict[str, Any]:
+def _words(kind: str, tables: int, rows: int, first: int) -> dict[str, Any]:
     """What is said of the laws that change, and of those that do not."""
     told, seconds, theirs, theirs_s, inputs = Counter(), 0.0, Counter(), 0.0, []
-    for number in range(tables):
+    needed: list[bool] = []
+    for number in range(first, first + tables):
         made = TABLES[kind](rows, np.random.default_rng([24, number]))
         found, took = _timed(lambda made=made, number=number: _discovered(made, number))
         seconds += took
@@ -49,7 +52,9 @@ def _words(kind: str, tables: int, rows: int) -> dict[str, Any]:
         theirs_s += took
         theirs.update((truth, peer[target]) for target, truth in made.changes.items())
         if made.only:
-            inputs.append(found.in_regimes(list(made.only), progress=False).only == made.only)
+            parts = found.in_regimes(list(made.only), progress=False)
+            inputs.append(parts.only == made.only)
+            needed.append(_needed_where(parts, made.only))
     return {
         "what": kind,
         "tables": tables,
@@ -58,8 +63,18 @@ def _words(kind: str, tables: int, rows: int) -> dict[str, Any]:
         "baseline": "residuals of boosted trees by regime",
         "baseline_s": theirs_s / tables,
         **_rates("baseline_", theirs),
-        **({"inputs_right": sum(inputs)} if inputs else {}),
+        **({"inputs_right": sum(inputs), "needed_right": sum(needed)} if inputs else {}),
     }
+
+
+def _needed_where(parts: InRegimes, only: Mapping[str, Mapping[str, tuple[str, ...]]]) -> bool:
+    """Whether each regime keeps such an input where it matters and nowhere else, however sure it says it is."""
+    return all(
+        (name in part.ancestors[target]) == (label in regimes)
+        for target, inputs in only.items()
+        for name, regimes in inputs.items()
+        for label, part in parts.found.items()
+    )
 
 
 def _rates(who: str, told: Counter[tuple[bool, str]]) -> dict[str, int]:

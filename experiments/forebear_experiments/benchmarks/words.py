@@ -41,6 +41,7 @@ TITLES: Mapping[str, str] = {
     "libraries": "Pieces written by hand, beside libraries",
     "libraries-16-cores": "The same on 16 cores",
     "monitor": "Monitors: false alarms and changes",
+    "rigs": "Monitors on sixteen rigs that they were not made on",
     "update": "Twins that learn on",
     "regimes": "Regimes: the same law or another one",
     "stress": "Rare events",
