@@ -13,7 +13,6 @@ from collections.abc import Collection, Sequence
 import numpy as np
 import pandas as pd
 from jaxtyping import Int, UInt64
-from pandas.util import hash_array
 
 from forebear.data.column import Column
 
@@ -35,9 +34,9 @@ def copied_rows(columns: Sequence[Column], targets: Collection[str]) -> Int[np.n
     True
     """
     factors = np.random.default_rng(0).integers(2**63, size=len(columns), dtype=np.uint64) * 2 + 1
-    hashes = {column.name: _hashed(column) * factor for column, factor in zip(columns, factors, strict=True)}
-    # A sum, from which a column can be taken out again.
-    whole = np.stack(list(hashes.values())).sum(axis=0)
+    marks = {column.name: _numbered(column) * factor for column, factor in zip(columns, factors, strict=True)}
+    # Sums of large odd multiples differ where any column does, and a column can be taken out of them again.
+    whole = np.stack(list(marks.values())).sum(axis=0)
     observation = pd.factorize(whole)[0]
     counts = np.bincount(observation)
     if len(whole) - len(counts) < _MATTERS * len(whole):
@@ -45,16 +44,16 @@ def copied_rows(columns: Sequence[Column], targets: Collection[str]) -> Int[np.n
     once = np.unique(observation, return_index=True)[1]
     agree = _pairs(counts)
     for target in targets:
-        same_inputs = _pairs(_counts(whole - hashes[target]))
-        by_chance = float(np.square(_counts(hashes[target][once]) / len(once)).sum())
+        same_inputs = _pairs(_counts(whole - marks[target]))
+        by_chance = float(np.square(_counts(marks[target][once]) / len(once)).sum())
         if same_inputs - agree > _DIFFER * (1 - by_chance) * same_inputs:
             return None
     return observation
 
 
-def _hashed(column: Column) -> UInt64[np.ndarray, " rows"]:
-    """A number for each value. A gap is a value, and 0 and -0 are the same."""
-    return hash_array(np.asarray(column.values, float) + 0.0)
+def _numbered(column: Column) -> UInt64[np.ndarray, " rows"]:
+    """The number of each distinct value; a gap is a value."""
+    return pd.factorize(np.asarray(column.values, float), use_na_sentinel=False)[0].astype(np.uint64)
 
 
 def _counts(values: UInt64[np.ndarray, " rows"]) -> Int[np.ndarray, " distinct"]:
