@@ -176,10 +176,17 @@ def _judge_met(table: Table, questions: Sequence[Question]) -> RowStructure:
 def _judge_once(table: Table, questions: Sequence[Question], copies: RowStructure) -> RowStructure:
     """Where rows are copied: how the observations hang together, if they do, or else the copies of each."""
     assert copies.groups is not None
-    found = _judge_met(table.take(np.sort(np.unique(copies.groups, return_index=True)[1])), questions)
+    # One row of each at random: the first ones come sooner, the more copies there are.
+    order = np.random.default_rng(0).permutation(table.rows)
+    rows = np.sort(order[np.unique(copies.groups[order], return_index=True)[1]])
+    found = _judge_met(table.take(rows), questions)
     if found.kind == ORDERED:
         return found
-    return copies if found.groups is None else replace(found, groups=found.groups[copies.groups])
+    if found.groups is None:
+        return copies
+    of_observation = np.empty(len(rows), int)
+    of_observation[copies.groups[rows]] = found.groups
+    return replace(found, groups=of_observation[copies.groups])
 
 
 def _judge_copies(table: Table, questions: Sequence[Question]) -> RowStructure | None:

@@ -1,7 +1,8 @@
 """The law of a table that no single learner knows best: networks, networks that hear what trees say, and a forest.
 
 Held-out rows have weighed them (`blend_fit.py`). Every law is a table of values at fixed latents, `knots.py`, and so
-is their mixture: a quantile map with an inverse and a density, whatever it is made of.
+is their mixture: a quantile map with an inverse and a density, whatever it is made of. Where most rows have one
+value, how often it comes and what comes otherwise are joined in one table, `atom.py`.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from scipy.special import ndtr
 
 from forebear.data.scaling import Encoder
 from forebear.trees.arrays import Trees
+from forebear.twin.atom import Atom
 from forebear.twin.batches import in_pieces
 from forebear.twin.knots import LATENTS, MIXED, mixed, rows_line
 from forebear.twin.law import Part, TwinLaw
@@ -126,14 +128,19 @@ class Blend:
     """(3, features) the ends of the data, and how far the target moves with each: correlations"""
     correction: QuantileModel | None = None
     """the law that the latents turned out to have on later rows (`learn_on.py`); None: standard normal"""
+    atom: Atom | None = None
+    """the value that most rows have; all else is about the other rows"""
 
-    def latents(self, features: Float[np.ndarray, "rows features"]) -> Float[np.ndarray, "rows mixed"]:
-        """The latents of the values of `table`."""
-        plain = np.broadcast_to(straightened(self.knots, MIXED), (len(features), len(MIXED)))
-        if self.correction is None:
-            return plain
-        seen = self.correction.quantiles(features)[0]
-        return rows_line(plain, seen, np.broadcast_to(OWN_LATENTS, seen.shape))[0]
+    def line(self, features: Float[np.ndarray, "rows features"]) -> Float[np.ndarray, "rows 2 points"]:
+        """The law as a table at each row: latents, and values."""
+        values = self.table(features)
+        latents = np.broadcast_to(straightened(self.knots, MIXED), values.shape)
+        if self.atom is not None:
+            latents, values = self.atom.joined(features, latents, values)
+        if self.correction is not None:
+            seen = self.correction.quantiles(features)[0]
+            latents = rows_line(latents, seen, np.broadcast_to(OWN_LATENTS, seen.shape))[0]
+        return np.stack([latents, values], axis=1)
 
     def table(self, features: Float[np.ndarray, "rows features"]) -> Float[np.ndarray, "rows mixed"]:
         """The mixture's values at the latents `MIXED`, before they are straightened."""
@@ -288,9 +295,9 @@ class BlendLaw(TwinLaw):
 
     def lines(self, features: Float[np.ndarray, "rows features"], target: int) -> Float[np.ndarray, "rows 2 points"]:
         """The law of one target as a table at each row: latents, and values in the units of the data."""
-        blend = self.blends[target]
-        values = blend.table(features) * self.scale[target] + self.centre[target]
-        return np.stack([blend.latents(features), values], axis=1)
+        line = self.blends[target].line(features)
+        line[:, 1] = line[:, 1] * self.scale[target] + self.centre[target]
+        return line
 
     def tabled(self, rows: slice, target: int, lines: Float[np.ndarray, "rows 2 points"]) -> Tabled:
         """The lines of some rows, and whose they are."""

@@ -12,6 +12,7 @@ import numpy as np
 from forebear.data.scaling import ColumnCode, Encoder
 from forebear.flow.network import Network
 from forebear.trees.arrays import Trees
+from forebear.twin.atom import Atom, Chance
 from forebear.twin.blend import SUMMARIES, Assistants, Blend, BlendLaw
 from forebear.twin.knots import LATENTS
 from forebear.twin.model import TwinModel
@@ -19,54 +20,65 @@ from forebear.twin.quantiles import QuantileModel
 from forebear.twin.spline import SplineModel
 
 _ARRAYS = ("marginal", "weights", "knots", "reach")
+_ENDS = ("low", "high", "width", "centre", "scale")
 _TREES = tuple(one.name for one in fields(Trees))
 _WORDS = {"spline": SplineModel, "quantiles": QuantileModel}
 
 
 def blend_records(law: BlendLaw) -> list[dict[str, Any]]:
     """What describes each blend beside its arrays."""
-    return [
-        {
-            "plain": [_model_record(model) for model in blend.plain],
-            "assisted": [_model_record(model) for model in blend.assisted],
-            "assistants": None
-            if blend.assistants is None
-            else {"folds": blend.assistants.folds, "spread": blend.assistants.spread},
-            "forest": blend.forest is not None,
-            **({} if blend.correction is None else {"correction": _model_record(blend.correction)}),
-        }
-        for blend in law.blends
-    ]
+    return [_record(blend) for blend in law.blends]
+
+
+def _record(blend: Blend) -> dict[str, Any]:
+    told: dict[str, Any] = {
+        "plain": [_model_record(model) for model in blend.plain],
+        "assisted": [_model_record(model) for model in blend.assisted],
+        "assistants": None
+        if blend.assistants is None
+        else {"folds": blend.assistants.folds, "spread": blend.assistants.spread},
+        "forest": blend.forest is not None,
+    }
+    if blend.correction is not None:
+        told["correction"] = _model_record(blend.correction)
+    if blend.atom is not None:
+        chance, ends = blend.atom.chance, {name: getattr(blend.atom, name) for name in _ENDS}
+        told["atom"] = {**ends, "line": list(chance.line), **_network_record(chance.networks)}
+    return told
 
 
 def _model_record(model: TwinModel) -> dict[str, Any]:
     word = next(word for word, made in _WORDS.items() if type(model) is made)
-    networks = model.networks
-    return {
-        "model": word,
-        "layers": len(networks.weights),
-        "activation": networks.activation,
-        "shape": model.shape,
-    }
+    return {"model": word, **_network_record(model.networks), "shape": model.shape}
+
+
+def _network_record(networks: Network) -> dict[str, Any]:
+    return {"layers": len(networks.weights), "activation": networks.activation}
 
 
 def blend_arrays(law: BlendLaw) -> dict[str, np.ndarray]:
     """The arrays of all blends."""
     found: dict[str, np.ndarray] = {}
     for place, blend in enumerate(law.blends):
-        here = f"blend.{place}"
-        found |= {f"{here}.{name}": np.asarray(getattr(blend, name)) for name in _ARRAYS}
-        for word, models in (("plain", blend.plain), ("assisted", blend.assisted)):
-            for number, model in enumerate(models):
-                found |= _network_arrays(f"{here}.{word}.{number}", model.networks)
-        if blend.correction is not None:
-            found |= _network_arrays(f"{here}.correction", blend.correction.networks)
-        if blend.assistants is not None:
-            found[f"{here}.base"] = blend.assistants.base
-            found |= _tree_arrays(f"{here}.boosted", blend.assistants.boosted)
-        forest = blend.forest if blend.assistants is None else blend.assistants.forest
-        if forest is not None:
-            found |= _tree_arrays(f"{here}.forest", forest)
+        found |= _arrays(blend, f"blend.{place}")
+    return found
+
+
+def _arrays(blend: Blend, here: str) -> dict[str, np.ndarray]:
+    found = {f"{here}.{name}": np.asarray(getattr(blend, name)) for name in _ARRAYS}
+    for word, models in (("plain", blend.plain), ("assisted", blend.assisted)):
+        for number, model in enumerate(models):
+            found |= _network_arrays(f"{here}.{word}.{number}", model.networks)
+    if blend.correction is not None:
+        found |= _network_arrays(f"{here}.correction", blend.correction.networks)
+    if blend.assistants is not None:
+        found[f"{here}.base"] = blend.assistants.base
+        found |= _tree_arrays(f"{here}.boosted", blend.assistants.boosted)
+    forest = blend.forest if blend.assistants is None else blend.assistants.forest
+    if forest is not None:
+        found |= _tree_arrays(f"{here}.forest", forest)
+    if blend.atom is not None:
+        found |= _network_arrays(f"{here}.chance", blend.atom.chance.networks)
     return found
 
 
@@ -121,10 +133,25 @@ def _blend(record: Mapping[str, Any], arrays: Mapping[str, np.ndarray], here: st
     correction = None if learned is None else _model(learned, arrays, f"{here}.correction", features)
     if not (correction is None or (isinstance(correction, QuantileModel) and correction.latents == 1)):
         raise ValueError("damaged blend")
-    return Blend(tuple(plain), tuple(assisted), assistants, forest, marginal, weights, knots, reach, correction)
+    atom = None if "atom" not in record else _atom(record["atom"], arrays, f"{here}.chance", features)
+    laws = tuple(plain), tuple(assisted), assistants, forest, marginal, weights
+    return Blend(*laws, knots, reach, correction, atom)
+
+
+def _atom(record: Mapping[str, Any], arrays: Mapping[str, np.ndarray], here: str, features: int) -> Atom:
+    low, high, width, centre, scale = ends = [float(record[name]) for name in _ENDS]
+    added, slope = line = [float(number) for number in record["line"]]
+    if not (np.isfinite([*ends, *line]).all() and low < high and min(width, scale) > 0):
+        raise ValueError("damaged blend")
+    networks = _networks(record, arrays, here, features)
+    return Atom(Chance(networks, (added, slope)), low, high, width, centre, scale)
 
 
 def _model(record: Mapping[str, Any], arrays: Mapping[str, np.ndarray], here: str, inputs: int) -> TwinModel:
+    return _WORDS[record["model"]](_networks(record, arrays, here, inputs), **record["shape"])
+
+
+def _networks(record: Mapping[str, Any], arrays: Mapping[str, np.ndarray], here: str, inputs: int) -> Network:
     weights, biases = (
         tuple(jnp.asarray(arrays[f"{here}.{kind}.{layer}"]) for layer in range(record["layers"]))
         for kind in ("weights", "biases")
@@ -132,7 +159,7 @@ def _model(record: Mapping[str, Any], arrays: Mapping[str, np.ndarray], here: st
     same = all(len(array) == len(weights[0]) and bool(jnp.isfinite(array).all()) for array in (*weights, *biases))
     if not same or weights[0].shape[1] != inputs:
         raise ValueError("damaged networks")
-    return _WORDS[record["model"]](Network(weights, biases, record["activation"]), **record["shape"])
+    return Network(weights, biases, record["activation"])
 
 
 def _trees(arrays: Mapping[str, np.ndarray], here: str, features: int) -> Trees:

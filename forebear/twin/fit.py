@@ -91,7 +91,7 @@ def fit_twin(
     middle = [_middle(d, table.columns[t].values) for t, d in zip(ancestors, dequantisers, strict=True)]
     blend = _blends(table, tasks, joint, settings, fitter)
     if blend:
-        model = fit_blends(table, tasks, y, middle, fit_seed, tick, structure)
+        model = fit_blends(table, tasks, y, middle, fit_seed, tick, structure, dequantisers)
         columns, centre, scale = model.encoder.codes, model.centre, model.scale
     elif isinstance(fitter, NetworkSampler):
         fitter = replace(fitter, settings=settings.flow)
@@ -100,7 +100,7 @@ def fit_twin(
         columns, model = laws[0].encoder.codes, _model(laws, fitter)
         centre, scale = (np.concatenate([getattr(law, name) for law in laws]) for name in ("centre", "scale"))
         if blend is None and held_out is not None and _rough(laws, table, y, rows, held_out, fit_seed):
-            model = fit_blends(table, tasks, y, middle, fit_seed, tick, structure)
+            model = fit_blends(table, tasks, y, middle, fit_seed, tick, structure, dequantisers)
     else:
         columns, model = _foreign(table, tasks, stacked, fitter, fit_seed, structure)
         centre, scale = np.mean(y, axis=1), np.std(y, axis=1)

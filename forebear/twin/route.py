@@ -7,13 +7,14 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from forebear.data.dequantise import Dequantiser
 from forebear.data.scaling import Encoder
 from forebear.data.table import Table
 from forebear.discovery.structure import RowStructure
 from forebear.flow.sampler import Task
 from forebear.trees.learn import boosted, forest
 from forebear.twin.blend import BlendLaw, forest_values
-from forebear.twin.blend_fit import fit_blend
+from forebear.twin.blend_atom import fit_target, mostly_at
 from forebear.twin.blend_nets import Lesson
 from forebear.twin.dynamics import moved
 
@@ -68,6 +69,7 @@ def fit_blends(
     seed: int,
     tick: Callable[[float], None],
     structure: RowStructure | None = None,
+    dequantisers: Sequence[Dequantiser] | None = None,
 ) -> BlendLaw:
     """One blend per task; `y` (rows,) are values spread out, `middle` has those of a lattice in mid-cell."""
     names = [name for name in table.columns if any(name in task.inputs for task in tasks)]
@@ -78,13 +80,14 @@ def fit_blends(
     for i, task in enumerate(tasks):
         spread, plain = ((values[i] - centre[i]) / scale[i] for values in (y, middle))
         lesson = Lesson(features, spread, plain, encoder.mask(task.inputs))
-        done = i / len(tasks)
+        ends = None if dequantisers is None else mostly_at(dequantisers[i], y[i])
         blends.append(
-            fit_blend(
+            fit_target(
                 lesson,
+                None if ends is None else (ends - centre[i]) / scale[i],
                 seed=seed,
                 structure=structure,
-                tick=lambda share, done=done: tick(done + share / len(tasks)),
+                tick=lambda share, done=i: tick((done + share) / len(tasks)),
             )
         )
     tick(1.0)

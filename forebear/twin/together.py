@@ -169,7 +169,15 @@ class Together:
 
 
 def _tables_of(law: BlendLaw, rows: np.ndarray) -> Float[np.ndarray, "rows targets 2 points"]:
-    return np.stack([law.lines(rows, i) for i in range(law.latents)], axis=1)
+    lines = [law.lines(rows, i) for i in range(law.latents)]
+    points = max(line.shape[2] for line in lines)
+    return np.stack([_longer(line, points) for line in lines], axis=1)
+
+
+def _longer(line: Float[np.ndarray, "rows 2 points"], points: int) -> Float[np.ndarray, "rows 2 more"]:
+    """The same table with more points, on the straight line on which it goes on."""
+    more = np.arange(1, points - line.shape[2] + 1)
+    return np.concatenate([line, line[:, :, -1:] + (line[:, :, -1:] - line[:, :, -2:-1]) * more], axis=2)
 
 
 def _read(law: BlendLaw, ask: Ask, lines: Float[np.ndarray, "rows targets 2 points"]) -> np.ndarray:

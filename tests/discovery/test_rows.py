@@ -234,6 +234,22 @@ def test_copies_of_rows_make_groups_and_what_the_observations_share_counts_first
     slow = frame.assign(y=frame["x"] + autoregressive(rng, ROWS, 0.9)[0])
     assert judged(slow.loc[np.repeat(np.arange(ROWS), 3)]).kind == "ordered"
     assert judged(frame.loc[np.repeat(np.arange(ROWS), 3)]).kind == "grouped"
+    # Of the rows that were repeated most, the first copy comes early: that is no order of the observations.
+    often = rng.permutation(np.repeat(np.arange(ROWS), np.where(frame["y"] > 1.5, 8, 1)))
+    assert judged(frame.loc[often]).kind == "grouped"
+
+
+def test_groups_of_observations_are_groups_of_their_copies() -> None:
+    rng = np.random.default_rng(1)
+    machine = rng.permutation(np.repeat(np.arange(20), 50))
+    frame = pd.DataFrame({"x": rng.normal(size=ROWS)})
+    for name in ("size", "age"):
+        frame[name] = rng.normal(size=20)[machine]
+    frame["y"] = frame["x"] + rng.normal(size=20)[machine] + rng.normal(size=ROWS)
+    rows = rng.permutation(np.tile(np.arange(ROWS), 2))
+    found = judged(frame.loc[rows])
+    assert found.groups is not None
+    assert (pd.crosstab(found.groups, machine[rows]).to_numpy() > 0).sum() == 20
 
 
 def test_rows_that_were_copied_bring_no_evidence() -> None:
