@@ -9,6 +9,14 @@ from pathlib import Path
 from forebear.report.page import check_file
 from forebear.storage.files import write_bytes
 
+# Light or dark as the notebook is, where it says so (VS Code, Jupyter), whatever the rest of the desk is.
+_FRAME = "iframe.forebear-explorer{color-scheme:"
+_SCHEME = (
+    f".vscode-light {_FRAME}light}}.vscode-high-contrast-light {_FRAME}light}}.vscode-dark {_FRAME}dark}}"
+    f".vscode-high-contrast:not(.vscode-high-contrast-light) {_FRAME}dark}}"
+    f"[data-jp-theme-light=true] {_FRAME}light}}[data-jp-theme-light=false] {_FRAME}dark}}"
+)
+
 
 @dataclass(frozen=True)
 class Explorer:
@@ -38,7 +46,8 @@ class Explorer:
     def _repr_html_(self) -> str:
         # A frame without the rights of the notebook's own page: it draws, and may save a figure.
         return (
-            f'<iframe srcdoc="{html.escape(self.page)}" sandbox="allow-scripts allow-downloads" '
+            f'<style>{_SCHEME}</style><iframe class="forebear-explorer" srcdoc="{html.escape(self.page)}" '
+            'sandbox="allow-scripts allow-downloads" '
             f'title="What if? {html.escape(", ".join(self.targets))}" '
             f'style="width:100%;height:{self.height}px;border:0"></iframe>'
         )

@@ -269,7 +269,7 @@ const evidence = (() => {
     const told = el("p", { class: "muted" }, "Of laws on rows that they have not seen, in standard deviations of " +
       "the target: the negative logarithm of the density, and the CRPS. Lower is better.");
     const none = everyOneKept(target) && el("p", {}, "Nothing here: the search removed no candidate.");
-    const left = [el("div", { class: "card" }, none || [scores, told], enough(target))];
+    const left = [el("div", { class: none ? "card short" : "card" }, none || [scores, told], enough(target))];
     return [el("h3", { class: "part" }, "What pruning costs"),
       el("div", { class: "pair" }, left, c.curve.length > 2 && curveFigure(target))];
   }

@@ -53,7 +53,10 @@ class Told(NamedTuple):
         before, mark, after = verb.partition("{}")
         whom: Sentence = () if not mark else ("it",) if target is None else (Name(target),)
         rest = (": ", *self.detail) if self.detail else ()
-        return (*self.where, Name(self.input), " ", before, *whom, after, *rest)
+        where = self.where
+        if target is not None and where:  # it begins the sentence
+            where = ("Where ", *where[1:])
+        return (*where, Name(self.input), " ", before, *whom, after, *rest)
 
 
 def told(twin: Twin, target: str) -> list[Told]:

@@ -59,9 +59,10 @@ def _target(one: dict[str, Any], other: dict[str, Any], name: str) -> list[dict[
     def both(what: str, read: Any) -> dict[str, Any]:
         return row(what, *("not asked" if told is None else read(told) for told in (mine, theirs)))
 
+    reasons = both("because", lambda told: "; ".join(told["reasons"]) or "–")
     return [
         both("shaped by", lambda told: ", ".join(sorted(a["name"] for a in told["ancestors"])) or "no candidate"),
         both("verdict", lambda told: told["verdict"] or "untested"),
         both("all the rest explains", lambda told: told["limit"] or "–"),
-        both("because", lambda told: "; ".join(told["reasons"]) or "–"),
+        *([reasons] if any(told is not None and told["reasons"] for told in (mine, theirs)) else []),
     ]

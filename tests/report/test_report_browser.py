@@ -30,6 +30,7 @@ from reports import (
 from toys import toy_twin
 
 import forebear as fb
+from forebear.api.explore import Explorer
 from forebear.discovery.cost import Cost, CurvePoint, Difference
 from forebear.discovery.verdict import Verdict
 from forebear.twin.sweep import sweep
@@ -260,6 +261,16 @@ def test_paper_shows_every_target(page: Page) -> None:
     headings = browser.run("window.seen")
     assert len(headings) == len(twin.targets) and HOSTILE_TARGET in headings[-1]
     browser.wait("document.querySelectorAll('h2.target').length === 1")
+
+
+def test_paper_keeps_together_what_belongs_together(page: Page) -> None:
+    browser, _, _ = page
+    browser.look("light", "print")
+    style = "getComputedStyle(document.querySelector({}))"
+    assert browser.run(f"{style}.breakInside".format("'.fans-legend'")) == "avoid"
+    for first in ("div:has(> .fans-legend)", ".evidence thead", ".evidence tbody tr"):
+        assert browser.run(f"{style}.breakAfter".format(repr(first))) == "avoid", first
+    assert browser.run(f"{style}.breakBefore".format("'.evidence tbody tr:last-child'")) == "avoid"
 
 
 def test_every_input_has_a_fan_chart_that_follows_the_sliders(page: Page) -> None:
@@ -589,6 +600,35 @@ def test_a_page_about_inputs_with_gaps_is_whole(tmp_path: Path) -> None:
         assert browser.problems == []
         assert call(browser, "forebear.lonely", "y", {"a": 0.1, "b": 0.1}) is False
         assert call(browser, "forebear.lonely", "y", {"a": 9.0, "b": -9.0}) is True
+
+
+@pytest.mark.parametrize(
+    ("body", "dark"),
+    [
+        ('class="vscode-dark"', True),
+        ('class="vscode-light"', False),
+        ('class="vscode-high-contrast"', True),
+        ('class="vscode-high-contrast-light"', False),
+        ('data-jp-theme-light="false"', True),
+        ('data-jp-theme-light="true"', False),
+    ],
+)
+def test_the_explorer_in_a_cell_is_as_dark_as_the_notebook(tmp_path: Path, body: str, dark: bool) -> None:
+    """Whatever the desk is: here it is the other way round."""
+    inside = """<script>
+        const dark = matchMedia("(prefers-color-scheme: dark)");
+        const tell = () => parent.postMessage(`dark: ${dark.matches}`, "*");
+        dark.addEventListener("change", tell);
+        tell();
+    </script>"""
+    listen = "<script>addEventListener('message', ({ data }) => { document.title = data; })</script>"
+    file = tmp_path / "cell.html"
+    cell = Explorer(inside, ("y",))._repr_html_()
+    file.write_text(f"<!doctype html>{listen}<body {body}>{cell}", encoding="utf-8")
+    with Browser(str(BINARY), more=[] if dark else ["--force-dark-mode"]) as browser:
+        browser.open(file)
+        assert browser.run("matchMedia('(prefers-color-scheme: dark)').matches") is not dark
+        browser.wait(f"document.title === 'dark: {str(dark).lower()}'")
 
 
 @pytest.mark.slow

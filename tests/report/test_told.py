@@ -226,7 +226,7 @@ def test_what_acts_only_where_another_input_lets_it() -> None:
     """Typically b is near 0, where a does nothing at all."""
     rows = np.column_stack([uniform((-1, 1), rows=900)[:, 0], np.tile([0.0, 0.0, 2.0], 300)])
     law = Known(reals("a", "b"), rows, lambda x, p: x[:, 0] * x[:, 1] + 0.2 * ndtri(p))
-    assert say(law)[0].startswith("where b is 2, a raises y: from −0.9 to 0.9 its median goes from −1.8 to 1.8")
+    assert say(law)[0].startswith("Where b is 2, a raises y: from −0.9 to 0.9 its median goes from −1.8 to 1.8")
 
 
 def test_an_effect_that_another_input_turns_round() -> None:
