@@ -81,7 +81,7 @@ def _selection(rows: Sequence[Row]) -> Iterable[Dot]:
 
 
 def _everything(rows: Sequence[Row]) -> Iterable[Dot]:
-    """The rows at the end of `trust`, `unseen` and `planted`: all kinds of table together."""
+    """The rows at the end of `trust`, `mended`, `unseen` and `planted`: all kinds of table together."""
     for row in rows:
         if row["what"].startswith("all kinds") and row.get("of"):
             method = row["what"].partition(": ")[2] or "forebear"
@@ -159,6 +159,7 @@ CHARTS: Mapping[str, tuple[Panel, ...]] = {
     "selection": (Panel(_selection, "share of exact sets", ends=(0, 1)),),
     "trust": _KINDS,
     "trust-new-seed": _KINDS,
+    "mended": _KINDS,
     "unseen": _KINDS,
     "planted": _KINDS,
     "pruning": (Panel(_pruned, "CRPS of the pruned law over that of the full one, less 1", mark=0.0),),

@@ -14,6 +14,7 @@ TITLES: Mapping[str, str] = {
     "selection": "What is found, beside other selectors",
     "trust": "Exact sets and honest verdicts",
     "trust-new-seed": "The same kinds of table, drawn anew",
+    "mended": "Kinds of table that were once answered wrongly",
     "unseen": "Kinds of table that no rule was chosen by",
     "planted": "Real inputs, drawn targets",
     "pruning": "What pruning costs on real tables",
