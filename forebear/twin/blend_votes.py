@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import cast
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
 from jaxtyping import Int
-from scipy.optimize import minimize_scalar
+from scipy.optimize import OptimizeResult, minimize_scalar
 from scipy.special import log_softmax
 
 from forebear.discovery.structure import RowStructure
@@ -71,4 +72,5 @@ def _heat(said: np.ndarray, codes: np.ndarray, counts: np.ndarray) -> float:
             np.average(np.take_along_axis(log_softmax(heat * said, 1), codes[:, None], 1)[:, 0], weights=counts)
         )
 
-    return float(minimize_scalar(wrong, bounds=(_COOLEST, _HOTTEST), method="bounded").x)
+    found = cast(OptimizeResult, minimize_scalar(wrong, bounds=(_COOLEST, _HOTTEST), method="bounded"))
+    return float(found["x"])
