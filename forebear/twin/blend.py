@@ -2,7 +2,8 @@
 
 Held-out rows have weighed them (`blend_fit.py`). Every law is a table of values at fixed latents, `knots.py`, and so
 is their mixture: a quantile map with an inverse and a density, whatever it is made of. Where most rows have one
-value, how often it comes and what comes otherwise are joined in one table, `atom.py`.
+value, how often it comes and what comes otherwise are joined in one table, `atom.py`; of two values, and of labels,
+how likely each is makes the table, `votes.py`.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ from forebear.twin.mass import log_normal
 from forebear.twin.model import TwinModel
 from forebear.twin.quantiles import OWN_LATENTS, QuantileModel
 from forebear.twin.stacking import straightened
+from forebear.twin.votes import Cells
 
 # Rows whose tables are made at once.
 _ROWS, _MIXED_ROWS = 4_096, 512
@@ -130,17 +132,21 @@ class Blend:
     """the law that the latents turned out to have on later rows (`learn_on.py`); None: standard normal"""
     atom: Atom | None = None
     """the value that most rows have; all else is about the other rows"""
+    cells: Cells | None = None
+    """of two values or of labels: nothing else is needed"""
 
     def line(self, features: Float[np.ndarray, "rows features"]) -> Float[np.ndarray, "rows 2 points"]:
         """The law as a table at each row: latents, and values."""
-        values = self.table(features)
-        latents = np.broadcast_to(straightened(self.knots, MIXED), values.shape)
-        if self.atom is not None:
-            latents, values = self.atom.joined(features, latents, values)
+        latents, values = self._plain_line(features) if self.cells is None else self.cells.table(features)
         if self.correction is not None:
             seen = self.correction.quantiles(features)[0]
             latents = rows_line(latents, seen, np.broadcast_to(OWN_LATENTS, seen.shape))[0]
         return np.stack([latents, values], axis=1)
+
+    def _plain_line(self, features: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        values = self.table(features)
+        latents = np.broadcast_to(straightened(self.knots, MIXED), values.shape)
+        return (latents, values) if self.atom is None else self.atom.joined(features, latents, values)
 
     def table(self, features: Float[np.ndarray, "rows features"]) -> Float[np.ndarray, "rows mixed"]:
         """The mixture's values at the latents `MIXED`, before they are straightened."""

@@ -12,12 +12,13 @@ import numpy as np
 from forebear.data.scaling import ColumnCode, Encoder
 from forebear.flow.network import Network
 from forebear.trees.arrays import Trees
-from forebear.twin.atom import Atom, Chance
+from forebear.twin.atom import Atom
 from forebear.twin.blend import SUMMARIES, Assistants, Blend, BlendLaw
 from forebear.twin.knots import LATENTS
 from forebear.twin.model import TwinModel
 from forebear.twin.quantiles import QuantileModel
 from forebear.twin.spline import SplineModel
+from forebear.twin.votes import Cells, Votes
 
 _ARRAYS = ("marginal", "weights", "knots", "reach")
 _ENDS = ("low", "high", "width", "centre", "scale")
@@ -42,14 +43,19 @@ def _record(blend: Blend) -> dict[str, Any]:
     if blend.correction is not None:
         told["correction"] = _model_record(blend.correction)
     if blend.atom is not None:
-        chance, ends = blend.atom.chance, {name: getattr(blend.atom, name) for name in _ENDS}
-        told["atom"] = {**ends, "line": list(chance.line), **_network_record(chance.networks)}
+        told["atom"] = {**{name: getattr(blend.atom, name) for name in _ENDS}, **_votes_record(blend.atom.votes)}
+    if blend.cells is not None:
+        told["cells"] = {"edges": blend.cells.edges.tolist(), **_votes_record(blend.cells.votes)}
     return told
 
 
 def _model_record(model: TwinModel) -> dict[str, Any]:
     word = next(word for word, made in _WORDS.items() if type(model) is made)
     return {"model": word, **_network_record(model.networks), "shape": model.shape}
+
+
+def _votes_record(votes: Votes) -> dict[str, Any]:
+    return {"heat": votes.heat, **_network_record(votes.networks)}
 
 
 def _network_record(networks: Network) -> dict[str, Any]:
@@ -78,7 +84,9 @@ def _arrays(blend: Blend, here: str) -> dict[str, np.ndarray]:
     if forest is not None:
         found |= _tree_arrays(f"{here}.forest", forest)
     if blend.atom is not None:
-        found |= _network_arrays(f"{here}.chance", blend.atom.chance.networks)
+        found |= _network_arrays(f"{here}.votes", blend.atom.votes.networks)
+    if blend.cells is not None:
+        found |= _network_arrays(f"{here}.votes", blend.cells.votes.networks)
     return found
 
 
@@ -133,18 +141,32 @@ def _blend(record: Mapping[str, Any], arrays: Mapping[str, np.ndarray], here: st
     correction = None if learned is None else _model(learned, arrays, f"{here}.correction", features)
     if not (correction is None or (isinstance(correction, QuantileModel) and correction.latents == 1)):
         raise ValueError("damaged blend")
-    atom = None if "atom" not in record else _atom(record["atom"], arrays, f"{here}.chance", features)
+    there = f"{here}.votes"
+    atom = None if "atom" not in record else _atom(record["atom"], arrays, there, features)
+    cells = None if "cells" not in record else _cells(record["cells"], arrays, there, features)
     laws = tuple(plain), tuple(assisted), assistants, forest, marginal, weights
-    return Blend(*laws, knots, reach, correction, atom)
+    return Blend(*laws, knots, reach, correction, atom, cells)
 
 
 def _atom(record: Mapping[str, Any], arrays: Mapping[str, np.ndarray], here: str, features: int) -> Atom:
     low, high, width, centre, scale = ends = [float(record[name]) for name in _ENDS]
-    added, slope = line = [float(number) for number in record["line"]]
-    if not (np.isfinite([*ends, *line]).all() and low < high and min(width, scale) > 0):
+    if not (np.isfinite(ends).all() and low < high and min(width, scale) > 0):
         raise ValueError("damaged blend")
-    networks = _networks(record, arrays, here, features)
-    return Atom(Chance(networks, (added, slope)), low, high, width, centre, scale)
+    return Atom(_votes(record, arrays, here, features, 2), low, high, width, centre, scale)
+
+
+def _cells(record: Mapping[str, Any], arrays: Mapping[str, np.ndarray], here: str, features: int) -> Cells:
+    edges = np.asarray(record["edges"], float)
+    if not (edges.ndim == 1 and len(edges) > 2 and np.isfinite(edges).all() and (np.diff(edges) > 0).all()):
+        raise ValueError("damaged blend")
+    return Cells(_votes(record, arrays, here, features, len(edges) - 1), edges)
+
+
+def _votes(record: Mapping[str, Any], arrays: Mapping[str, np.ndarray], here: str, features: int, some: int) -> Votes:
+    networks, heat = _networks(record, arrays, here, features), float(record["heat"])
+    if networks.weights[-1].shape[-1] != some or not (np.isfinite(heat) and heat > 0):
+        raise ValueError("damaged blend")
+    return Votes(networks, heat)
 
 
 def _model(record: Mapping[str, Any], arrays: Mapping[str, np.ndarray], here: str, inputs: int) -> TwinModel:

@@ -14,15 +14,15 @@ from forebear.discovery.structure import RowStructure
 from forebear.flow.sampler import Task
 from forebear.trees.learn import boosted, forest
 from forebear.twin.blend import BlendLaw, forest_values
-from forebear.twin.blend_atom import fit_target, mostly_at
 from forebear.twin.blend_nets import Lesson
+from forebear.twin.blend_target import cells_of, fit_target, mostly_at
 from forebear.twin.dynamics import moved
 
 FEWEST = 100
 """rows, below which there is nothing to weigh with"""
 MANY = 20_000
 """rows, from which on a flow is excellent unless the law is rough"""
-_MOST_TARGETS = 5
+_MOST_TARGETS, _MOST_LABELS = 5, 30
 # Rows and trees of a forest that judge whether a law of more rows than that is rough: with half as many they know
 # less of a rough law than a flow does (protein, `forebear bench uci`).
 _TRIED, _TREES = 40_000, 40
@@ -34,13 +34,15 @@ _MOMENT = re.compile(r"_\d+$")
 def blends_at_once(table: Table, tasks: Sequence[Task], joint: bool) -> bool | None:
     """Whether a blend is the law to fit; None where a flow has to be looked at first.
 
-    A joint law is a flow, and so are those of many targets, of categories, and of a step in time (a target whose name
-    says that it moves an input): rollouts run on the law itself, which has to be a network then.
+    A joint law is a flow, and so are those of many targets, and of a step in time (a target whose name says that it
+    moves an input): rollouts run on the law itself, which has to be a network then. So are those of many labels, and
+    of labels in large tables.
     """
     if joint or table.rows < FEWEST or len(tasks) > _MOST_TARGETS:
         return False
     targets = [target for task in tasks for target in task.targets]
-    if any(table.columns[target].levels for target in targets):
+    labels = max(len(table.columns[target].levels) for target in targets)
+    if labels > _MOST_LABELS or (labels and table.rows >= MANY):
         return False
     inputs = {name for task in tasks for name in task.inputs}
     variables = {*inputs, *(_MOMENT.sub("", name) for name in inputs)}
@@ -80,11 +82,15 @@ def fit_blends(
     for i, task in enumerate(tasks):
         spread, plain = ((values[i] - centre[i]) / scale[i] for values in (y, middle))
         lesson = Lesson(features, spread, plain, encoder.mask(task.inputs))
-        ends = None if dequantisers is None else mostly_at(dequantisers[i], y[i])
+        ends = edges = None
+        if dequantisers is not None:
+            labels = bool(table.columns[task.targets[0]].levels)
+            ends, edges = mostly_at(dequantisers[i], y[i]), cells_of(dequantisers[i], labels)
         blends.append(
             fit_target(
                 lesson,
                 None if ends is None else (ends - centre[i]) / scale[i],
+                None if edges is None else (edges - centre[i]) / scale[i],
                 seed=seed,
                 structure=structure,
                 tick=lambda share, done=i: tick((done + share) / len(tasks)),

@@ -7,13 +7,14 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.special import log_softmax
 
 import forebear as fb
 from forebear.data.dequantise import find_atoms
 from forebear.data.table import read_columns
 from forebear.twin.atom import Atom
 from forebear.twin.blend import BlendLaw
-from forebear.twin.blend_atom import mostly_at
+from forebear.twin.blend_target import mostly_at
 from forebear.twin.fit import fit_twin
 from forebear.twin.settings import TwinSettings
 from forebear.twin.together import Ask, Together
@@ -104,8 +105,8 @@ def test_a_table_of_a_law_rises_whatever_the_chance() -> None:
         def __init__(self, odds: float):
             self.odds = odds
 
-        def said(self, features: np.ndarray) -> np.ndarray:
-            return np.full(len(features), self.odds)
+        def chances(self, features: np.ndarray) -> np.ndarray:
+            return np.tile(log_softmax([0.0, self.odds]), (len(features), 1))
 
     latents = np.tile(np.linspace(-4.5, 4.5, 91), (2, 1))
     for odds in (-60.0, -3.0, 0.0, 3.0, 60.0):
