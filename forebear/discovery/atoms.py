@@ -20,7 +20,8 @@ _SHARE = 0.3
 
 def atoms_of(column: Column, spread: Float[np.ndarray, " rows"]) -> Float[np.ndarray, "atoms 2"] | None:
     """Where the atoms of a target lie on its standardised continuous scale; None where it has none. `spread` is the
-    continuous version of its values. Of counts, grades and labels the one that most rows have is an atom.
+    continuous version of its values. Of counts, grades and labels the one that most rows have is an atom, if the
+    others are not all the same: of two values nothing is left to be told apart.
 
     >>> rain = np.maximum(np.random.default_rng(0).normal(size=500), 0.0)
     >>> bool((np.diff(atoms_of(Column("rain", "real", rain), rain), axis=1) > 0).all())
@@ -32,7 +33,7 @@ def atoms_of(column: Column, spread: Float[np.ndarray, " rows"]) -> Float[np.nda
     low, high = found.low, found.high
     if found.kind == "lattice":
         values, counts = np.unique(column.values, return_counts=True)
-        low, high = found.cells(values[counts > counts.sum() / 2])
+        low, high = found.cells(values[(counts > counts.sum() / 2) & (len(values) > 2)])
     edges = np.stack([low, high], axis=1)
     return (edges - spread.mean()) / spread.std() if len(edges) else None
 

@@ -51,7 +51,9 @@ def test_what_counts_as_an_atom() -> None:
     assert of(np.where(some, rng.gamma(2.0, size=3_000), 0.0)) == 1
     assert of(rng.normal(size=3_000)) == of(rng.poisson(3.0, size=3_000).astype(float)) == 0
     assert of(np.where(some, rng.poisson(3.0, size=3_000), 0.0)) == 1
-    assert of(np.where(some, 1.0, 0.0), ("fine", "broken")) == 1
+    which = np.where(some, rng.integers(1, 3, 3_000), 0.0)
+    assert of(which, ("fine", "bearing", "seal")) == 1
+    assert of(np.where(some, 1.0, 0.0), ("fine", "broken")) == of(np.where(some, 1.0, 0.0)) == 0
     assert of(rng.integers(0, 3, 3_000).astype(float), ("ash", "elm", "oak")) == 0
 
 
